@@ -1,0 +1,112 @@
+"""The command line: ``python -m ragkit check | ask`` (chapters 00 and 03).
+
+Exit codes: 0 done (a refusal is an answer too), 1 a check failed, 2 the command cannot be carried out.
+"""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; ``arguments`` without the program's name. Gives the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="replace")  # a Windows console may know no Chinese
+    options = _parser().parse_args(arguments)
+    if options.command == "check":
+        from ragkit import setup_check
+
+        return setup_check.main()
+    try:
+        return _ask(options)
+    except (OSError, ValueError, RuntimeError) as error:
+        print(f"ragkit {options.command}: {_sentence(error)}", file=sys.stderr)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m ragkit", description="Ask a folder of documents.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("check", help="check the set-up, a line a part")
+    ask = commands.add_parser("ask", help="evidence for a question, or a refusal with its reason")
+    ask.add_argument("folder", help="a folder of .md, .txt, .html, .pdf and .docx files")
+    ask.add_argument("question")
+    ask.add_argument("--settings", metavar="FILE.toml", help="settings to start from")
+    ask.add_argument("--top-k", type=int, metavar="N", help="candidates to recall")
+    ask.add_argument("--evidence-top-k", type=int, metavar="N", help="contexts to keep at most")
+    ask.add_argument("--min-score", type=float, metavar="X", help="inclusive threshold in [0, 1]")
+    ask.add_argument("--embedder", metavar="NAME", help="minilm (default), multilingual, hashing, or a model folder")
+    ask.add_argument("--topic", action="append", help="only documents on this topic; may be repeated")
+    ask.add_argument("--effective-before", metavar="YYYY-MM-DD", help="what was in force on that day")
+    ask.add_argument("--reader", action="append", default=[], metavar="GROUP", help="a group you belong to")
+    ask.add_argument("--trace", action="store_true", help="show what each link did")
+    ask.add_argument("--json", action="store_true", help="print JSON")
+    return parser
+
+
+def _ask(options: argparse.Namespace) -> int:
+    from ragkit.filters import RetrievalFilters
+    from ragkit.settings import Settings
+
+    settings = Settings.from_toml(options.settings) if options.settings else Settings()
+    changes = {name: getattr(options, name) for name in ("top_k", "evidence_top_k", "min_score", "embedder")}
+    settings = settings.replace(**{name: value for name, value in changes.items() if value is not None})
+    filters = RetrievalFilters(topic=options.topic, effective_before=options.effective_before)
+    if not options.question.strip():
+        raise ValueError("the question is empty; put it in quotes behind the folder")
+    os.environ.setdefault("RAGKIT_PROGRESS", "1" if sys.stderr.isatty() else "0")
+
+    from ragkit.knowledge_base import KnowledgeBase
+
+    base = KnowledgeBase.from_folder(options.folder, settings)
+    for problem in base.load_report.problems:
+        print(f"not read: {problem.source}: {problem.reason} ({problem.advice})", file=sys.stderr)
+    result = base.retrieve(options.question, filters, reader=options.reader)
+    if options.json:
+        print(json.dumps(_as_dict(result, base, options.trace), ensure_ascii=False, indent=2))
+        return 0
+    if result.refused:
+        print(f"Refused: {result.refusal_reason}. {result.explanation}")
+    for number, entry in enumerate(_evidence(result, base), 1):
+        place = " > ".join(entry["heading_path"])
+        page = f", page {entry['page']}" if entry["page"] is not None else ""
+        print(f"[{number}] {entry['score']:.3f}  {entry['document']} version {entry['version']}, "
+              f"{entry['source']}{page}, line {entry['line']}" + (f": {place}" if place else ""))
+        print("    " + entry["text"].strip().replace("\n", "\n    ") + "\n")
+    if options.trace:
+        print(result.trace)
+    return 0
+
+
+def _evidence(result, base) -> list[dict]:
+    entries = []
+    for hit in result.evidence:
+        chunk = hit.chunk
+        document = base.corpus.documents[chunk.document_id, chunk.version]
+        location = document.locate(chunk.start, chunk.end)
+        entries.append({"document": document.id, "version": document.version, "title": document.title,
+                        "source": document.source, "score": round(hit.score, 6), "start": chunk.start,
+                        "end": chunk.end, "page": location.page, "line": location.line,
+                        "heading_path": list(location.heading_path), "matched": list(hit.matched),
+                        "text": chunk.text})
+    return entries
+
+
+def _as_dict(result, base, with_trace: bool) -> dict:
+    plain = {"question": result.query, "refused": result.refused,
+             "refusal_reason": result.refusal_reason and str(result.refusal_reason),
+             "explanation": result.explanation, "evidence": _evidence(result, base)}
+    return plain | {"trace": result.trace.to_dict()} if with_trace else plain
+
+
+def _sentence(error: Exception) -> str:
+    """One line: pydantic's errors are reduced to the field and what is wrong with it."""
+    from pydantic import ValidationError
+
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return " ".join(str(error).split())

@@ -1,0 +1,22 @@
+"""Labs: a pure model, tested without a browser, under a thin view of widgets (chapters 01 to 04).
+
+Each ``…_lab(...)`` gives a widget whose ``.model`` has plain attributes: set one, and ``html()`` and
+``png()`` answer, with or without a browser.
+"""
+
+from importlib import import_module
+
+_HOME = {
+    "chunking_lab": "ragkit.labs.chunking",
+    "embedding_lab": "ragkit.labs.embedding",
+    "evidence_lab": "ragkit.labs.evidence",
+    "merge_lab": "ragkit.labs.merge",
+}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str):
+    if name not in _HOME:
+        raise AttributeError(f"there is no lab {name!r}; the labs are {', '.join(__all__)}")
+    return getattr(import_module(_HOME[name]), name)
