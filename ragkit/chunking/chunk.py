@@ -50,7 +50,7 @@ class ChunkMaker:
     """Makes the chunks of one document from spans, and finds the prefix of each.
 
     The prefix has the headings above the start of the span on its first line, joined by " > " and led by the
-    document's title. If the span starts in the body of a table or a code fence, the table's header row or the
+    document's title. If the span starts inside a table or a code fence, the table's header row or the
     fence's opening line follows, unless it is longer than 500 characters.
     """
 
@@ -88,9 +88,11 @@ class ChunkMaker:
         if index < 0:
             return ""
         block = self._blocks[index]
-        if not block.header_end <= start < block.end:
+        text = self._document.text
+        holds_header = not text[block.start : min(start, block.header_end)].strip()
+        if start >= block.end or holds_header:
             return ""
-        header = self._document.text[block.start : block.header_end].strip()
+        header = text[block.start : block.header_end].strip()
         if block.kind == "table":
             header = header.rpartition("\n")[0].strip()  # the row of dashes says nothing and costs tokens
         return header if len(header) <= _LONGEST_HEADER else ""

@@ -88,15 +88,18 @@ class SentenceChunker:
 
     def chunk(self, document: Document) -> list[Chunk]:
         """The chunks of `document`, all of level 1, by start."""
-        text = document.text
         maker = ChunkMaker(document, self.with_prefix)
+        return [maker.make(start, end) for start, end in self.spans(document.text, document_pieces(document))]
+
+    def spans(self, text: str, pieces: list[Piece]) -> list[tuple[int, int]]:
+        """Where the chunks begin and end; `pieces` serve any size, so who tries many finds them once."""
         # To this chunker every sentence end is as good as another, at the end of a section or not.
         pieces = [
             Piece(piece.start, piece.end, piece.kind, min(piece.before, SENTENCE))
-            for piece in fit(text, document_pieces(document), self.size, self.measure)
+            for piece in fit(text, pieces, self.size, self.measure)
         ]
         groups = pack(text, pieces, self.size, self.measure, self.overlap)
-        return [maker.make(group[0].start, group[-1].end) for group in groups]
+        return [(group[0].start, group[-1].end) for group in groups]
 
 
 @dataclass(frozen=True)
@@ -116,18 +119,21 @@ class HeadingChunker:
 
     def chunk(self, document: Document) -> list[Chunk]:
         """The chunks of `document`, all of level 1, by start."""
-        text = document.text
         maker = ChunkMaker(document, self.with_prefix)
+        return [maker.make(start, end) for start, end in self.spans(document.text, document_pieces(document))]
+
+    def spans(self, text: str, pieces: list[Piece]) -> list[tuple[int, int]]:
+        """Where the chunks begin and end; `pieces` serve any size, so who tries many finds them once."""
         sections: list[list[Piece]] = []
-        for piece in document_pieces(document):
+        for piece in pieces:
             if piece.kind == "heading" or not sections:
                 sections.append([])
             sections[-1].append(piece)
-        chunks = []
-        for section in sections:
-            for group in pack(text, fit(text, section, self.size, self.measure), self.size, self.measure):
-                chunks.append(maker.make(group[0].start, group[-1].end))
-        return chunks
+        return [
+            (group[0].start, group[-1].end)
+            for section in sections
+            for group in pack(text, fit(text, section, self.size, self.measure), self.size, self.measure)
+        ]
 
 
 @dataclass(frozen=True)
