@@ -11,6 +11,7 @@ Source: Johnson, Douze & Jégou (2017), "Billion-scale similarity search with GP
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -127,7 +128,10 @@ class _FlatIndex:
             raise ValueError(f"the query vector has shape {vector.shape}; this index needs ({self.dimension},)")
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
             raise ValueError(f"k ({k!r}) must be a whole number of at least 1")
-        _refuse_nan(vector, "the query vector")
+        wide = vector.astype(np.float64)
+        length = math.sqrt(wide @ wide)
+        if not math.isfinite(length):
+            _refuse_nan(vector, "the query vector")
         mask = self._as_mask(allowed)
         available = len(self.ids) if mask is None else int(np.count_nonzero(mask))
         k = min(int(k), available)
@@ -136,18 +140,17 @@ class _FlatIndex:
         # One more than asked for shows whether a tie runs across the cut. Then the cut moves until it
         # does not, for else which of the equal ones come back would depend on the order of adding.
         reach = min(k + 1, available)
-        query = _unit(vector[None, :])
+        query = (wide / (length or 1.0)).astype(np.float32)
         while True:
-            positions, rough = self._nearest(query, reach, mask)
+            positions, rough = self._nearest(query[None, :], reach, mask)
             if reach == available or rough[-1] < rough[k - 1] - MARGIN:
                 break
             reach = min(2 * reach, available)
-        products = self._vectors_at(positions) * query.astype(np.float64)
-        scores = np.round(products.sum(axis=1), DIGITS) + 0.0  # adding 0 turns -0.0 into 0.0
-        found = [Match(self.ids[position], score) for position, score in
-                 zip(positions.tolist(), scores.tolist(), strict=True)]
-        found.sort(key=lambda match: (-match.score, match.id))
-        return found[:k]
+        # Summed row by row: in a matrix product a row's sum may depend on the rows around it.
+        scores = (self._vectors_at(positions) * query.astype(np.float64)).sum(axis=1)
+        found = sorted([(-round(score, DIGITS), self.ids[position])
+                        for position, score in zip(positions.tolist(), scores.tolist(), strict=True)])
+        return [Match(id_, 0.0 - negative) for negative, id_ in found[:k]]  # 0 - x is never the -0.0 that -x can be
 
     def _as_mask(self, allowed: Collection[str] | np.ndarray | None) -> np.ndarray | None:
         if allowed is None:
@@ -264,30 +267,49 @@ class FaissIndex(_FlatIndex):
         super().__init__(dimension)
         self._faiss = faiss
         self._index = faiss.IndexFlatIP(self.dimension)
+        self._rows: np.ndarray | None = None
+        self._last: tuple = (None, None)
 
     def _append(self, vectors: np.ndarray) -> None:
+        self._rows = None  # FAISS may move its memory
         self._index.add(vectors)
 
     def _keep(self, keep: np.ndarray) -> None:
+        self._rows = None
         self._index.remove_ids(np.flatnonzero(~keep))
 
     def _vectors_at(self, positions: np.ndarray) -> np.ndarray:
-        return self._index.reconstruct_batch(positions)
+        if not self.ids:
+            return np.zeros((0, self.dimension), dtype=np.float32)
+        if self._rows is None:  # a view of FAISS's own memory: no copy, and quicker than asking row by row
+            self._rows = self._faiss.rev_swig_ptr(self._index.get_xb(), self._index.ntotal * self.dimension)
+            self._rows = self._rows.reshape(-1, self.dimension)
+        return self._rows[positions]
 
     def _nearest(self, query: np.ndarray, k: int, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         if mask is None:
             scores, positions = self._index.search(query, k)
         else:
-            bits = np.packbits(mask, bitorder="little")
-            selector = self._faiss.IDSelectorBitmap(bits)
-            scores, positions = self._index.search(query, k, params=self._faiss.SearchParameters(sel=selector))
-        real = positions[0] >= 0  # FAISS pads with -1 when it finds fewer than k
-        return positions[0][real], scores[0][real]
+            scores, positions = self._index.search(query, k, params=self._parameters(mask))
+        if positions[0, -1] < 0:  # FAISS pads with -1 when it finds fewer than k
+            k = int(np.count_nonzero(positions[0] >= 0))
+        return positions[0, :k], scores[0, :k]
+
+    def _parameters(self, mask: np.ndarray):
+        known, parameters = self._last
+        if known is mask:
+            return parameters
+        selector = self._faiss.IDSelectorBitmap(np.packbits(mask, bitorder="little"))
+        parameters = self._faiss.SearchParameters(sel=selector)
+        if not mask.flags.writeable:  # it cannot change, so what it was turned into holds for the next search
+            self._last = (mask, parameters)
+        return parameters
 
     def _write(self, path: Path) -> None:
         self._faiss.write_index(self._index, str(path))
 
     def _read(self, path: Path) -> None:
+        self._rows = None
         self._index = self._faiss.read_index(str(path))
         if not isinstance(self._index, self._faiss.IndexFlatIP):
             raise ValueError(f"{path.name} holds another kind of FAISS index")

@@ -61,6 +61,7 @@ class Corpus:
             elif key in documents.excluded:
                 excluded[documents.excluded[key]] = excluded.get(documents.excluded[key], 0) + count
         mask = allowed[self._owner]
+        mask.flags.writeable = False  # so that the index may keep what it makes of it
         count = int(np.count_nonzero(mask))
         return Selection(documents, None if count == len(mask) else mask, count, tuple(sorted(excluded.items())),
                          hidden)
@@ -173,7 +174,7 @@ def recall(question: str, settings: Settings, *, corpus: Corpus, filters: Retrie
     links.append(LinkTrace("filter", visible, selection.count, excluded=selection.excluded,
                            milliseconds=milliseconds))
     found, milliseconds = timed(corpus.index.search, query_vector, settings.top_k, selection.mask)
-    hits = tuple(Hit(corpus.chunks[match.id], match.score) for match in found)
+    hits = tuple(Hit(corpus.chunks[id_], score, (id_,)) for id_, score in found)
     rest = selection.count - len(hits)
     links.append(LinkTrace("recall", selection.count, len(hits), excluded=((NOT_IN_TOP_K, rest),) if rest else (),
                            milliseconds=milliseconds))

@@ -120,6 +120,7 @@ def test_remove_and_add_again(kind):
     assert list(index.ids) == ["c", "a"]
     np.testing.assert_allclose(index.reconstruct(["a", "c"]), [[0, -1], [-1, 0]])
     index.remove(["a", "c"])
+    assert index.reconstruct([]).shape == (0, 2)
     assert index.search(np.array([0, 1]), 1) == []
     index.add([], np.zeros((0, 2)))
     assert len(index) == 0

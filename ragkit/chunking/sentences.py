@@ -24,7 +24,7 @@ _BREAK = re.compile(
     re.MULTILINE | re.VERBOSE,
 )
 _HEADING = re.compile(r"[^\S\n]{0,3}#{1,6}[^\S\n]")
-_LIST_NUMBER = re.compile(r"(?:^|\n)[^\S\n]*(?:\d{1,3}|[A-Za-z])$")
+_LIST_NUMBER = re.compile(r"(?:^|\n)[^\S\n]*(?:#{1,6}[^\S\n]+)?(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-z])$")
 _LAST_WORD = re.compile(r"[^\W\d_]+(?:\.[^\W\d_]+)*$")
 
 _NEVER_END = frozenset(

@@ -24,15 +24,19 @@ OVERLAPS = range(0, 201, 50)
 CHOICES = ("travel-policy@3", "error-code-index@1", "ci-quayside@2", "hotel-and-meal-caps@1",
            "suzhou-attendance@3")
 
+_LISTED = 3  # broken quotes that are spelled out above the text
+
 # Pale enough for black text; the brackets and numbers say the same without colour.
 _STYLE = """<style>
 .rk-cut {max-height: 26em; overflow: auto; white-space: pre-wrap; border: 1px solid #999; padding: .6em;
  line-height: 1.7; font-family: sans-serif; color: #000; background: #fff}
 .rk-cut .a {background: #dcecf7} .rk-cut .b {background: #fbeccb}
 .rk-cut .o {background: repeating-linear-gradient(45deg, #cfcfcf 0 3px, #f4f4f4 3px 8px)}
-.rk-cut b.n {font-size: 75%; color: #000; white-space: nowrap}
-.rk-cut .whole {text-decoration: underline 2px #009E73} .rk-cut .cut {text-decoration: underline wavy 2px #D55E00}
-.rk-counts td, .rk-counts th {text-align: right; padding: 2px 10px} .rk-counts td:first-child {text-align: left}
+.rk-cut b.n {font-size: 85%; color: #000; white-space: nowrap}
+.rk-cut .whole {text-decoration: underline 2px #009E73}
+.rk-cut .cut {text-decoration: underline wavy 2px #D55E00}
+.rk-counts td, .rk-counts th {text-align: right; padding: 2px 10px}
+.rk-counts td:first-child {text-align: left}
 </style>"""
 
 
@@ -126,9 +130,14 @@ class ChunkingModel:
         return self._count(self.chunker, self.size, self.overlap)
 
     def curve(self, chunker: str, overlap: int) -> np.ndarray:
-        """Broken quotes in % of all quotes, one value a size of `SIZES`; NaN where the settings are refused."""
-        return np.array([np.nan if chunker != "headings" and overlap >= size
-                         else 100 * self._count(chunker, size, overlap) / max(self.quotes, 1) for size in SIZES])
+        """Broken quotes in % of all, one value for each of `SIZES`; NaN where the settings are refused."""
+        return np.array([
+            np.nan if chunker != "headings" and overlap >= size else self._share(chunker, size, overlap)
+            for size in SIZES
+        ])
+
+    def _share(self, name: str, size: int, overlap: int) -> float:
+        return 100 * self._count(name, size, overlap) / max(self.quotes, 1)
 
     def _count(self, name: str, size: int, overlap: int) -> int:
         overlap = 0 if name == "headings" else overlap
@@ -141,10 +150,13 @@ class ChunkingModel:
     def _draw(self) -> None:
         figure, (axes,) = new_figure(7.0, 3.2)
         axes.plot(SIZES, self.curve("fixed", 0), color=GREY, linestyle="--", label="fixed, overlap 0")
-        (self._line,) = axes.plot(SIZES, np.zeros(len(SIZES)), color=BLUE, linewidth=2, marker=".", label="your settings")
-        (self._point,) = axes.plot([], [], color=RED, marker="D", markersize=9, linestyle="none", label="you are here")
+        (self._line,) = axes.plot(SIZES, np.zeros(len(SIZES)), color=BLUE, linewidth=2, marker=".",
+                                  label="your settings")
+        (self._point,) = axes.plot([], [], color=RED, marker="D", markersize=9, linestyle="none",
+                                   label="you are here")
         self._words = axes.text(0.98, 0.62, "", transform=axes.transAxes, ha="right", va="top")
-        axes.set(xlim=(0, 1030), ylim=(-2, 102), xlabel="size of a chunk, characters", ylabel="broken gold quotes, %")
+        axes.set(xlim=(0, 1030), ylim=(-2, 102), xlabel="size of a chunk, characters",
+                 ylabel="broken gold quotes, %")
         axes.legend(loc="upper right", frameon=False)
         self._picture = LivePicture(figure, [self._line, self._point, self._words])
 
@@ -157,7 +169,7 @@ class ChunkingModel:
             self._point.set_data([], [])
             self._words.set_text(f"{asked}\nno chunks of size {self.size}")
         else:
-            share = 100 * self.broken / max(self.quotes, 1)
+            share = self._share(self.chunker, self.size, self.overlap)
             self._point.set_data([self.size], [share])
             self._words.set_text(f"{asked}\nsize {self.size}: {share:.1f} % broken")
         return self._picture
@@ -172,16 +184,20 @@ class ChunkingModel:
             return f"<p><b>No chunks: {html.escape(self.problem)}.</b></p>"
         chunks, document = self.chunks, self._documents[self.document]
         broken = _broken(chunks, self._quotes[self.document])
-        total = max(self.quotes, 1)
-        rows = [(html.escape(document.title), self.quotes_here, len(broken),
-                 f"{100 * len(broken) / self.quotes_here:.1f} %" if self.quotes_here else "-", len(chunks)),
-                ("the whole question set", self.quotes, self.broken, f"{100 * self.broken / total:.1f} %", "")]
+        everywhere = self._share(self.chunker, self.size, self.overlap)
+        here = f"{100 * len(broken) / self.quotes_here:.1f} %" if self.quotes_here else "-"
+        rows = [(html.escape(document.title), self.quotes_here, len(broken), here, len(chunks)),
+                ("the whole question set", self.quotes, self.broken, f"{everywhere:.1f} %", "")]
         body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
         head = "".join(f"<th>{name}</th>" for name in ("", "gold quotes", "broken", "broken, %", "chunks"))
-        key = ("<p>[3 begins chunk 3 and 3] ends it; hatched text is in two chunks. "
-               "&#10003; is a gold quote that is whole (straight line), &#9986; one that is broken (wavy line).</p>")
-        return (f'{_STYLE}<table class="rk-counts"><tr>{head}</tr>{body}</table>{key}'
-                f'<div class="rk-cut">{_marked(document.text, chunks, self._quotes[self.document], broken)}</div>')
+        key = ("<p>[3 begins chunk 3 and 3] ends it; hatched text is in more than one chunk. &#10003; is a "
+               "gold quote that is whole (straight line), &#9986; one that is broken (wavy line).</p>")
+        torn = [f"<li>{_torn(document.text, quote, chunks)}</li>" for quote in broken[:_LISTED]]
+        if len(broken) > _LISTED:
+            torn.append(f"<li>and {len(broken) - _LISTED} more</li>")
+        shown = _marked(document.text, chunks, self._quotes[self.document], broken)
+        return (f'{_STYLE}<table class="rk-counts"><tr>{head}</tr>{body}</table><ul>{"".join(torn)}</ul>{key}'
+                f'<div class="rk-cut">{shown}</div>')
 
 
 def chunking_lab(documents: Iterable[Document], questions: Iterable[Question],
@@ -220,6 +236,12 @@ def _count_broken(chunker: FixedChunker | SentenceChunker | HeadingChunker, quot
     return int((quoted.ends > furthest).sum())
 
 
+def _torn(text: str, quote: Span, chunks: list[Chunk]) -> str:
+    """A broken quote as HTML, with scissors where chunks end inside it."""
+    edges = [quote.start, *(chunk.end for chunk in chunks if quote.start < chunk.end < quote.end), quote.end]
+    return " <b>&#9986;</b> ".join(html.escape(text[start:end]) for start, end in zip(edges, edges[1:]))
+
+
 def _marked(text: str, chunks: list[Chunk], quotes: list[Span], broken: list[Span]) -> str:
     """The text as HTML: brackets and colours for chunks, lines and signs for quotes."""
     opening, closing = defaultdict(str), defaultdict(str)
@@ -236,7 +258,8 @@ def _marked(text: str, chunks: list[Chunk], quotes: list[Span], broken: list[Spa
     for start, end in zip(edges, edges[1:] + [len(text)]):
         while first < len(chunks) and chunks[first].end <= start:
             first += 1  # chunks end in the order in which they begin
-        inside = [number for number in range(first, min(first + 2, len(chunks))) if chunks[number].start <= start]
+        candidates = range(first, min(first + 2, len(chunks)))
+        inside = [number for number in candidates if chunks[number].start <= start]
         around = [quote for quote in quotes if quote.start <= start and end <= quote.end]
         kind = "" if not inside else "o" if len(inside) > 1 else "ab"[inside[0] % 2]
         line = "" if not around else "cut" if any(quote in broken for quote in around) else "whole"

@@ -22,8 +22,8 @@ CHOSEN = ("en-a-001", "en-a-011", "en-a-033", "en-a-031", "en-a-021", "en-b-023"
           "en-b-097", "en-c-119", "en-c-121")
 _STYLE = ("<style>.evidence-lab td, .evidence-lab th {padding: 2px 8px; text-align: left; vertical-align: top; "
           "line-height: 1.35; border-bottom: 1px solid #88888855} .evidence-lab {border-collapse: collapse; "
-          "font-size: 13px; margin-top: 8px} .evidence-lab .n {text-align: right} "
-          ".evidence-lab .cut {border-left: 2px solid #888888}</style>")
+          "font-size: 13px; margin-top: 8px} .evidence-lab .n {text-align: right} .evidence-lab .w {white-space: nowrap} "
+          ".evidence-lab .cut {border-left: 2px solid #888888; white-space: nowrap}</style>")
 
 
 @dataclass(frozen=True)
@@ -148,9 +148,10 @@ class EvidenceModel:
         held = [str(n) for n, group in enumerate(gold, 1) if any(span.inside(hit.chunk) for span in group)]
         mark = "" if not held else "&#9670; yes" if len(gold) == 1 else f"&#9670; {' and '.join(held)} of {len(gold)}"
         used = fate.startswith("evidence")
+        fate = fate.split(" (")[0]  # rank, score and knobs stand beside it
         cells = (("n", str(number)), ("n", f"{hit.score:.3f}"),
-                 ("", html.escape(f"{hit.chunk.document_id} v{hit.chunk.version}")),
-                 ("", html.escape(_short(hit.chunk.text))), ("", mark),
+                 ("w", html.escape(f"{hit.chunk.document_id} v{hit.chunk.version}")),
+                 ("", html.escape(_short(hit.chunk.text))), ("w", mark),
                  ("cut", f"<b>&#10003; {html.escape(fate)}</b>" if used else html.escape(fate)))
         return "<tr>" + "".join(f"<td class='{style}'>{text}</td>" for style, text in cells) + "</tr>"
 
@@ -253,8 +254,10 @@ def evidence_lab(base: KnowledgeBase, questions: Sequence[Question] | None = Non
     by_id: Mapping[str, Question] = {question.id: question for question in questions}
     offered = [by_id[id_] for id_ in chosen if id_ in by_id] or list(questions)
     model.question = offered[0].id
+    list_ = choice("question", {f"{question.kind}: {question.question}": question.id for question in offered})
+    list_.layout.width = "60em"  # questions are long
     return LabView(model, {
-        "question": choice("question", {f"{question.kind}: {question.question}": question.id for question in offered}),
+        "question": list_,
         "top_k": slider("top_k", 1, MOST),
         "evidence_top_k": slider("evidence_top_k", 1, 12),
         "min_score": float_slider("min_score", 0.0, 1.0, 0.01),
@@ -271,6 +274,6 @@ def _value(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def _short(text: str, limit: int = 90) -> str:
+def _short(text: str, limit: int = 72) -> str:
     text = " ".join(text.split())
     return text if len(text) <= limit else text[:limit - 1] + "…"

@@ -22,7 +22,9 @@ class LabModel(Protocol):
 class LabView(widgets.VBox):
     """Controls above, text and picture below. Each control sets the model's attribute of its name.
 
-    A value that the model refuses (a ValueError) is shown as a sentence; text and picture stay as they were.
+    What the controls show is what counts: when one moves, the model takes over all of them, also after code
+    has set the model otherwise. A value that the model refuses (a ValueError) is shown as a sentence; text
+    and picture stay as they were.
 
     Args:
         model: does all the work.
@@ -33,7 +35,7 @@ class LabView(widgets.VBox):
         self.model = model
         self.controls = dict(controls)
         self._text, self._error = widgets.HTML(), widgets.HTML()
-        self._image = widgets.Image(format="png")
+        self._image = widgets.Image(format="png", layout={"align_self": "flex-start"})  # else it is stretched
         self._text.add_class("lab-text")
         self._image.add_class("lab-picture")
         self._error.add_class("lab-error")
@@ -50,14 +52,20 @@ class LabView(widgets.VBox):
         self._text.value = self.model.html()
 
     def _moved(self, name: str, change: dict) -> None:
-        before = getattr(self.model, name)
+        before = {each: getattr(self.model, each) for each in self.controls}
         try:
-            setattr(self.model, name, change["new"])
+            shown = {each: control.value for each, control in self.controls.items()}
+            self._set(shown | {name: change["new"]})
             self.refresh()
             self._error.value = ""
         except ValueError as error:
-            setattr(self.model, name, before)
+            self._set(before)
             self._error.value = f"<b>{html.escape(str(error))}</b>"
+
+    def _set(self, values: Mapping[str, object]) -> None:
+        for name, value in values.items():
+            if getattr(self.model, name) != value:
+                setattr(self.model, name, value)
 
     def __repr__(self) -> str:
         # This is what a static page shows in the place of the widget.

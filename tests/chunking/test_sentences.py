@@ -51,6 +51,15 @@ def test_mixed_languages():
     assert sentences("请用 VPN。Use the VPN. 谢谢！") == ["请用 VPN。", "Use the VPN.", "谢谢！"]
 
 
+def test_the_number_of_a_heading_does_not_end_it():
+    assert sentences("## 4. Hotels\nThe cap is low.\n### 4.1. Cities\nAll.") == [
+        "## 4. Hotels",
+        "The cap is low.",
+        "### 4.1. Cities",
+        "All.",
+    ]
+
+
 def test_blank_lines_headings_and_list_items_are_boundaries():
     text = (
         "# Hotels\nBook early and\nread the rules\n\nA new paragraph\n- first item. More of it.\n* second\n"
