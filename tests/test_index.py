@@ -127,6 +127,16 @@ def test_remove_and_add_again(kind):
 
 
 @both
+def test_it_grows_after_it_was_searched(kind):
+    index = made(kind, {"a": [1, 0]})
+    assert index.search(np.array([1, 0]), 1) == [("a", 1.0)]
+    index.add([f"b{number:05}" for number in range(20_000)], np.tile([0, 1], (20_000, 1)))  # more than fits beside it
+    assert index.search(np.array([0, 1]), 1) == [("b00000", 1.0)]
+    index.remove([f"b{number:05}" for number in range(19_999)])
+    assert index.search(np.array([0, 1]), 2) == [("b19999", 1.0), ("a", 0.0)]
+
+
+@both
 def test_wrong_dimensions_name_both_numbers(kind):
     index = made(kind, {"a": [1, 0, 0]})
     with pytest.raises(ValueError, match=r"\(1, 2\).*\(n, 3\)"):

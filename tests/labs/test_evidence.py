@@ -155,7 +155,8 @@ def test_a_move_is_quick(model):
         model.question = moves.choice(model.ids)
         model.top_k, model.evidence_top_k = moves.randint(1, MOST), moves.randint(1, 12)
         model.min_score = moves.random()
-        start = time.perf_counter()
+        start = time.thread_time()  # processor time: what else the machine does takes no part in it
         model.png(), model.html()
-        times.append(1000 * (time.perf_counter() - start))
-    assert np.percentile(times, 25) < 60  # about 10 ms on a quiet machine; this only finds a redrawn figure
+        times.append(1000 * (time.thread_time() - start))
+    print(f"a move of the evidence lab: 95th percentile {np.percentile(times, 95):.1f} ms")
+    assert np.median(times) < 50  # about 10; a figure drawn anew takes far more
