@@ -125,6 +125,11 @@ class RetrievalResult:
     trace: Trace
     explanation: str = ""
 
+    def __repr__(self) -> str:
+        # The whole texts would fill pages; they are in the attributes.
+        end = f"refused={self.refusal_reason}" if self.refused else f"{len(self.evidence)} evidence"
+        return f"RetrievalResult({self.query!r}, {len(self.candidates)} candidates, {end})"
+
     def _repr_html_(self) -> str:
         head = f"<b>{html.escape(self.query)}</b>"
         if self.refused:

@@ -29,7 +29,7 @@ class LinkTrace:
         drops: chunks dropped one by one, each with its reason.
         excluded: ``(reason, count)`` of what was left out in bulk, too many to list.
         notes: what else happened, in words (a fallback, a missing parent).
-        milliseconds: how long it took; takes no part in equality.
+        milliseconds: how long it took; takes no part in equality, nor in what is printed of the object.
     """
 
     link: str
@@ -38,7 +38,7 @@ class LinkTrace:
     drops: tuple[Drop, ...] = ()
     excluded: tuple[tuple[str, int], ...] = ()
     notes: tuple[str, ...] = ()
-    milliseconds: float = field(default=0.0, compare=False)
+    milliseconds: float = field(default=0.0, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -233,10 +233,12 @@ def embedding_lab(kb: KnowledgeBase) -> LabView:
     wide = {"style": {"description_width": "10em"}, "layout": {"width": "52em"}, "continuous_update": False}
     options = {f"{question.kind}: {question.question}": id_ for id_, question in sorted(
         model.questions.items(), key=lambda item: (item[1].kind, item[0]))}
+    questions = choice("question", options)
+    questions.layout.width = wide["layout"]["width"]
     return LabView(model, {
         "first": widgets.Text(description="first sentence", **wide),
         "second": widgets.Text(description="second sentence", **wide),
-        "question": choice("question", options),
+        "question": questions,
         "own_question": widgets.Text(description="your own question", placeholder="empty: the one chosen above", **wide),
         "k": slider("k", 1, MAX_K),
     })

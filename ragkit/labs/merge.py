@@ -239,7 +239,7 @@ def merge_lab(base: KnowledgeBase, questions: Sequence[Question] | None = None,
         "expansion": choice("expansion", EXPANSIONS),
         "top_k": slider("top_k", 1, MOST),
         "ratio": float_slider("ratio (auto_merge)", 0.05, 1.0, 0.05),
-        "hand": widgets.Text(description="children hit, by hand", placeholder="empty: by search; or numbers: 1 2 5",
+        "hand": widgets.Text(description="hits by hand", placeholder="empty: by search; or numbers: 1 2 5",
                              continuous_update=False, style={"description_width": "10em"}, layout={"width": "34em"}),
     })
 

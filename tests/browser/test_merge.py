@@ -48,7 +48,7 @@ def test_the_lab_of_chapter_04(lab_page):
     page.choose("question", questions[0])
 
     page.press("top_k", "End")
-    field = page.labelled("children hit, by hand").locator("input")
+    field = page.labelled("hits by hand").locator("input")
     for words, told in (("1 2", ""), ("999", "child '999'"), ("", "")):
         field.fill(words)
         field.press("Enter")

@@ -50,6 +50,10 @@ def test_models_do_not_share_vectors(tmp_path):
     other = Counting(32)
     assert CachedEmbedder(other, tmp_path).encode_passages(["one"]).shape == (1, 32)
     assert other.encoded == ["one"]
+    namesake = Counting(64)
+    namesake.name = "another model with as many numbers"
+    CachedEmbedder(namesake, tmp_path).encode_passages(["one"])
+    assert namesake.encoded == ["one"]
     liar = Counting(16)
     liar.name = "hashing-64"  # the name of another model, with vectors of another length
     assert CachedEmbedder(liar, tmp_path).encode_passages(["one"]).shape == (1, 16)

@@ -118,7 +118,7 @@ def test_the_view_shows_a_refusal_and_stays(base):
     view.controls["first"].value = "A rule."
     view.controls["k"].value = 3
     assert view._error.value == "" and view.model.k == 3 and view._text.value.count("<tr>") == 4
-    ids = [id_ for _, id_ in view.controls["question"].options]
+    ids = list(view.controls["question"].options.values())
     assert sorted(ids) == sorted(view.model.questions)
 
 
