@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -404,7 +403,6 @@ def test_several_processes_share_one_cache(folder):
     processes = [subprocess.Popen([sys.executable, "-c", SHARED, str(folder)], stdout=subprocess.PIPE, cwd=ROOT,
                                   stderr=subprocess.PIPE, env=dict(os.environ, PYTHONPATH=str(ROOT)))
                  for _ in range(3)]
-    time.sleep(0)
     outputs = [process.communicate(timeout=120) for process in processes]
     assert [output for output, _ in outputs] == [b"5\n"] * 3, [error.decode() for _, error in outputs]
 

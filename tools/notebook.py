@@ -50,7 +50,8 @@ def execute(notebook: nbformat.NotebookNode, folder: Path) -> None:
     """Run all cells in a fresh kernel that starts in ``folder``; keeps nothing of the machine or the clock."""
     os.environ |= {"RAGKIT_PROGRESS": "0", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
     nbclient.NotebookClient(notebook, timeout=300, kernel_name=KERNEL["name"], record_timing=False,
-                            store_widget_state=False, resources={"metadata": {"path": str(folder)}}).execute()
+                            store_widget_state=False, coalesce_streams=True,
+                            resources={"metadata": {"path": str(folder)}}).execute()
     notebook.metadata = nbformat.from_dict({"kernelspec": KERNEL, "language_info": {"name": "python"}})
 
 
