@@ -25,7 +25,7 @@ from ragkit.settings import Settings
 
 logger = logging.getLogger("ragkit.folder_cache")
 
-FORMAT = 1
+FORMAT = 2
 SHAPING = ("chunker", "chunk_size", "chunk_overlap", "level_sizes", "size_unit")
 
 

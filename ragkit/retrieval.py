@@ -7,6 +7,7 @@ comparisons re-decide the same candidates under other settings without searching
 import html
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import lru_cache
 
 import numpy as np
@@ -27,6 +28,7 @@ BELOW_THRESHOLD = "below_threshold"
 BEYOND_EVIDENCE_TOP_K = "beyond_evidence_top_k"
 SELECTIONS_KEPT = 64
 NO_FILTERS = RetrievalFilters()
+NAMED = 12  # so many names a refusal lists, no more
 
 
 class Corpus:
@@ -255,6 +257,9 @@ def _explain(result: RetrievalResult, candidates: Candidates, corpus: Corpus, fi
         found = corpus.index.search(candidates.query_vector, 1, corpus.mask_of(keys)) if keys else []
         return found[0] if found else None
 
+    visible = [document for key, document in corpus.documents.items() if key not in documents.hidden]
+    if result.refusal_reason is RefusalReason.FILTERED_OUT:
+        result = replace(result, explanation=result.explanation + _unknown_names(filters, visible))
     excluded = nearest(documents.excluded.keys())
     best = candidates.hits[0].score if candidates.hits else -1.0
     if excluded is not None and excluded.score > best:
@@ -270,6 +275,18 @@ def _explain(result: RetrievalResult, candidates: Candidates, corpus: Corpus, fi
                       for entry in result.trace.links)
         result = replace(result, trace=Trace(links))
     return result
+
+
+def _unknown_names(filters: RetrievalFilters, documents: Collection[Document]) -> str:
+    """What the filters ask for that none of the documents has, with what there is instead."""
+    sentences = ""
+    for name, wanted, known in (("topic", filters.topic, {document.topic for document in documents} - {None}),
+                                ("document_id", filters.document_id, {document.id for document in documents})):
+        for value in sorted(set(wanted or ()) - known):
+            near = get_close_matches(value, known, n=3) or sorted(known)
+            sentences += f" No document has {name} {value!r}; there is {', '.join(near[:NAMED])}" + (
+                f" and {len(near) - NAMED} more." if len(near) > NAMED else ".")
+    return sentences
 
 
 def _groups(reader: Collection[str]) -> frozenset[str]:

@@ -13,15 +13,25 @@ class Awkward:
     __hash__ = None
 
 
+class Unspeakable:
+    def __repr__(self):
+        raise RuntimeError("no words")
+
+
 @pytest.mark.parametrize(("got", "want", "status"), [
     (..., 3, "not yet"), (None, 3, "not yet"), (3, 3, "right"), (3.0000001, 3, "right"), (3.1, 3, "not quite"),
     (0, 0.0, "right"), ("a", "a", "right"), ("a", "b", "not quite"), ("3", 3, "not quite"), (True, True, "right"),
-    (np.True_, True, "not quite"), (1, True, "not quite"), (True, 1, "not quite"), ([1, 2.0], [1, 2], "right"),
+    (np.True_, True, "right"), (np.False_, True, "not quite"), (True, np.True_, "right"), (np.True_, 1, "not quite"),
+    (None, True, "not yet"), (np.array([True]), True, "not quite"), (1, True, "not quite"), (True, 1, "not quite"), ([1, 2.0], [1, 2], "right"),
     ((1, 2), [1, 2], "right"), ([1], [1, 2], "not quite"), (5, [1], "not quite"), (float("nan"), 1.0, "not quite"),
     (np.array([1.0, 2.0]), np.array([1, 2]), "right"), ([1.0, 2.0], np.array([1, 2]), "right"),
     (np.array([1.0]), np.array([1, 2]), "not quite"), (np.array(["a"]), np.array([1]), "not quite"),
     (np.float32(0.5), 0.5, "right"), (Awkward(), 3, "not quite"), ({"a"}, {"a"}, "right"), (3, lambda: 3, "right"),
+    (np.array([3.0]), 3, "not quite"), (np.array(3.0), 3, "not quite"), (np.array([3, 4]), 3, "not quite"),
+    ([np.array([1, 2]), 2], [1, 2], "not quite"), (np.array([1, 2]), [1, 2], "not quite"),
+    (np.array(["a"]), "a" * 99, "not quite"), (0.5, np.float32(0.5), "right"), (Unspeakable(), 3, "not quite"),
     ([..., 2], [1, 2], "not quite")])
+@pytest.mark.filterwarnings("error")
 def test_status(got, want, status):
     feedback = check("1.1", got, want, "think again")
     assert feedback.status == status
@@ -48,3 +58,28 @@ def test_functions():
     assert raising.status == "not quite" and "raises ZeroDivisionError: division by zero" in raising.message
     assert check_function("1", lambda: 1, cases, "add").status == "not quite"
     assert check_function("1", ..., cases, "add").status == "not yet"
+
+
+def test_numpy_truth_values_and_arrays_in_functions():
+    assert check_function("1", lambda a: np.bool_(a), [((True,), True), ((False,), False)], "h").status == "right"
+    assert check_function("1", lambda a: 1, [((True,), True)], "h").status == "not quite"
+    assert check_function("1", lambda a: None, [((True,), True)], "h").status == "not yet"
+    array = check_function("1", lambda a: np.array([a, a]), [((2,), 2)], "h")
+    assert array.status == "not quite" and "gives array([2, 2]), not 2" in array.message
+
+
+def test_long_strings_are_shown_where_they_differ():
+    long = "x" * 200
+    cases = [((), f"{long}\nend")]
+    message = check_function("1", lambda: f"{long} end", cases, "h").message
+    assert f"gives …'{'x' * 20} end' (around character 200), not …'{'x' * 20}\\nend' (around character 200)" in message
+    message = check_function("1", lambda: long, cases, "h").message  # it ends too early
+    assert f"gives …'{'x' * 20}' (around" in message and "\\nend'" in message
+    message = check_function("1", lambda: "y" + long, cases, "h").message  # from the first character on
+    assert f"gives 'y{'x' * 39}'… (around character 0), not '{'x' * 40}'…" in message
+    assert "gives 'ab', not 'ac'" in check_function("1", lambda: "ab", [((), "ac")], "h").message
+
+
+def test_a_value_is_shown_where_it_differs_and_the_right_one_is_not():
+    feedback = check("1", "x" * 200 + "?" + "z" * 200, "x" * 200 + "secret" + "z" * 200, "h")
+    assert "?zzz" in feedback.message and "secret" not in feedback.message

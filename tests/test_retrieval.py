@@ -134,8 +134,8 @@ def test_four_of_topic_b_are_nearest_and_a_filter_on_a_gives_five():
 def test_filtered_out_says_what_was_nearest():
     result = ask(scored(a=0.9), RetrievalFilters(document_id="z"))
     assert (result.refusal_reason, result.candidates) == (RefusalReason.FILTERED_OUT, ())
-    assert result.explanation == ("The filters leave no document. Nearest of all is a version 1 at 0.900, which was "
-                                  "left out: document_id.")
+    assert result.explanation == ("The filters leave no document. No document has document_id 'z'; there is a. "
+                                  "Nearest of all is a version 1 at 0.900, which was left out: document_id.")
     adds_up(result)
 
 
@@ -325,3 +325,12 @@ def test_results_show_themselves_safely():
     assert "<script>" not in shown and "<i>" not in shown and "&lt;script&gt;" in shown
     refused = knowledge.retrieve("<i>zebra</i>", min_score=1.0)._repr_html_()
     assert "below_threshold" in refused and "<i>" not in refused
+
+
+def test_a_filter_that_fits_nothing_names_what_there_is():
+    kb = base(document("a", topic="travel"), document("b", topic="finance"),
+              document("s", topic="secret", audience=("board",)))
+    assert "No document has topic 'travl'; there is travel." in kb.retrieve("a", {"topic": "travl"}).explanation
+    # Nothing is near "zzz": all that the reader may see are listed, and nothing else.
+    assert "there is finance, travel." in kb.retrieve("a", {"topic": "zzz"}).explanation
+    assert "No document has document_id 's'" in kb.retrieve("a", {"document_id": "s"}).explanation

@@ -13,7 +13,8 @@ from tests.fixtures import document
 
 RICH = Document(id="中文/a b", title="Title 'q\" ; DROP TABLE documents", text="# 标题\r\n\n" + "住宿标准每晚四百元。🙂\x1f\n" * 60,
                 source="中文/a b.md", media_type="text/markdown", topic="travel", version="1.0-β",
-                effective_date=datetime.date(2025, 9, 1), audience=frozenset({"staff", "board"}))
+                effective_date=datetime.date(2025, 9, 1), audience=frozenset({"staff", "board"}),
+                first_line=9)
 PAGED = Document(id="pdf", title="PDF", text="one\n\ntwo", media_type="application/pdf",
                  pages=(Page(1, 0, 3), Page(2, 5, 8)))
 

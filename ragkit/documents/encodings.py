@@ -123,7 +123,7 @@ def _decode(data: bytes, declared: str | None) -> tuple[str, str, tuple[str, ...
         return data.decode(legacy), legacy, ()
     if _is_western(data):
         return data.decode("cp1252", "ragkit_c1"), "cp1252", ()
-    raise EncodingError("its character encoding cannot be told (none of UTF-8, UTF-16, GB18030, Latin-1)")
+    raise EncodingError("its character encoding cannot be told (none of UTF-8, UTF-16, GB18030, Windows-1252)")
 
 
 def _strict(data: bytes, encoding: str, errors: str = "strict") -> str | None:

@@ -177,8 +177,10 @@ def _read(path: Path, source: str, shares_stem: bool) -> tuple[Document, tuple[s
     if not data.strip():
         raise _empty(source)
     text, pages, page_title, notes = _extract(data, media_type, source)
+    first_line = 1
     if media_type == _MARKDOWN:
-        front_matter, text = split_front_matter(text, source)
+        front_matter, body = split_front_matter(text, source)
+        first_line, text = 1 + text.count("\n", 0, len(text) - len(body)), body
         if front_matter is not None and metadata is not None:
             raise DocumentError(
                 source,
@@ -208,6 +210,7 @@ def _read(path: Path, source: str, shares_stem: bool) -> tuple[Document, tuple[s
         media_type=media_type,
         pages=pages,
         headings=headings,
+        first_line=first_line,
         **metadata,
     )
     return document, (*warnings, *notes)

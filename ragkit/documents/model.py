@@ -39,7 +39,12 @@ class Page:
 
 @dataclass(frozen=True)
 class Location:
-    """Where a span begins: page (None without pages), line of `document.text` from 1, headings above it."""
+    """Where a span begins: page (None without pages), line, and the headings above it.
+
+    The line is counted from 1, in what a reader can open: for Markdown and TXT it is the line of the source
+    file, front matter included; for a PDF the line of the text of its page; for HTML and DOCX, whose files
+    have no such lines, the line of the extracted text.
+    """
 
     page: int | None
     line: int
@@ -57,10 +62,13 @@ class Document:
     document when one of the reader's groups, or "public", is in `audience`.
 
     `headings` are found in the text when none are given (not in a PDF, whose text has no marks).
-    `content_hash` is the SHA-256 of text and metadata, in hexadecimal digits.
+    `first_line` is the line of the source file on which `text` begins: 1, or more after front matter.
+    `content_hash` is the SHA-256 of text and metadata, in hexadecimal digits; where the file puts them
+    (`source`, `first_line`) has no part in it.
 
     Raises:
-        ValueError: for an empty id or version, an empty audience, or a heading or page outside the text.
+        ValueError: for an empty id or version, an empty audience, a first line below 1, or a heading or page
+            outside the text.
         TypeError: when effective_date is not a datetime.date: dates are never compared as strings.
     """
 
@@ -76,6 +84,7 @@ class Document:
     pages: tuple[Page, ...] = ()
     headings: tuple[Heading, ...] = ()
     content_hash: str = ""
+    first_line: int = 1
 
     def __post_init__(self):
         for name in ("id", "version"):
@@ -89,6 +98,8 @@ class Document:
         self._set("audience", frozenset(audience))
         if not self.audience:
             raise ValueError(f'the audience of {self.id!r} is empty; name a group, or "public" for everybody')
+        if self.first_line < 1:
+            raise ValueError(f"the first line of {self.id!r} must be at least 1, not {self.first_line!r}")
         if not self.headings and self.media_type != PDF:
             self._set("headings", tuple(find_headings(self.text)))
         for part in (*self.headings, *self.pages):
@@ -124,10 +135,13 @@ class Document:
                 f"the span ({start}, {end}) is not inside the text of {self.id!r}, "
                 f"which has {len(self.text)} characters"
             )
-        page = bisect_right([page.start for page in self.pages], start) - 1
+        index = bisect_right([page.start for page in self.pages], start) - 1
+        page = self.pages[index] if index >= 0 else None
         return Location(
-            page=self.pages[page].number if page >= 0 else None,
-            line=self.text.count("\n", 0, start) + 1,
+            page=page.number if page else None,
+            line=self.text.count("\n", page.start, start) + 1
+            if page
+            else self.text.count("\n", 0, start) + self.first_line,
             heading_path=self.heading_path_at(start),
         )
 

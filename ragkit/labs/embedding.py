@@ -150,12 +150,13 @@ class EmbeddingLab:
         angle = math.degrees(math.acos(pair["meaning"]))
         rows = "".join(self._row(rank, match) for rank, match in enumerate(self.nearest(), 1))
         return (
-            f"<p><b>The two sentences:</b> cosine {pair['meaning']:.3f} by meaning (an angle of {angle:.0f} degrees), "
-            f"{pair['words']:.3f} by shared words.</p>"
-            f"<p><b>Recall@{self.k}</b> over {len(self.questions)} questions: {recall['meaning']:.3f} by meaning, "
-            f"{recall['words']:.3f} by shared words.</p>"
+            f"<p><b>The two sentences:</b> cosine {pair['meaning']:.3f} by meaning "
+            f"(an angle of {angle:.0f} degrees), {pair['words']:.3f} by shared words.</p>"
+            f"<p><b>Recall@{self.k}</b> over {len(self.questions)} questions: "
+            f"{recall['meaning']:.3f} by meaning, {recall['words']:.3f} by shared words.</p>"
             f"<p><b>The {self.k} nearest to:</b> {html.escape(self.text)}</p>"
-            "<table><thead><tr><th>rank</th><th>cosine</th><th>gold?</th><th style='text-align:left'>document</th>"
+            "<table><thead><tr><th>rank</th><th>cosine</th><th>gold?</th>"
+            "<th style='text-align:left'>document</th>"
             f"<th style='text-align:left'>passage</th></tr></thead><tbody>{rows}</tbody></table>")
 
     def png(self) -> bytes:
@@ -192,7 +193,8 @@ class EmbeddingLab:
         for row, (vector, gold) in enumerate(zip(encoded, self._gold.values(), strict=True)):
             found = [self._chunks[match.id] for match in index.search(vector, MAX_K)]
             for group in gold:
-                rank = next((n for n, chunk in enumerate(found) if any(span.inside(chunk) for span in group)), MAX_K)
+                holds = [any(span.inside(chunk) for span in group) for chunk in found]
+                rank = holds.index(True) if True in holds else MAX_K
                 shares[row, rank:] += 1 / len(gold)
         return shares.mean(axis=0).tolist()
 
@@ -210,8 +212,9 @@ class EmbeddingLab:
         ks = range(1, MAX_K + 1)
         for name, style in (("meaning", "-"), ("words", "--")):
             curve.plot(ks, self.recalls[name], style, color=BLACK, label=f"by {name}")
-        curve.set(xlabel="k (passages looked at)", ylabel="Recall@k (share of gold found)", xlim=(0, MAX_K + 0.5),
-                  ylim=(0, 1.02), xticks=[1, 4, 8, 12, 16, 20], title=f"{len(self.questions)} dev questions")
+        curve.set(xlabel="k (passages looked at)", ylabel="Recall@k (share of gold found)",
+                  xlim=(0, MAX_K + 0.5), ylim=(0, 1.02), xticks=[1, 4, 8, 12, 16, 20],
+                  title=f"{len(self.questions)} dev questions")
         curve.legend(loc="lower right", frameon=False)
 
         self._rings, = plane.plot([], [], "o", markersize=11, markerfacecolor="none", markeredgecolor=BLACK,
@@ -239,13 +242,14 @@ def embedding_lab(kb: KnowledgeBase) -> LabView:
         "first": widgets.Text(description="first sentence", **wide),
         "second": widgets.Text(description="second sentence", **wide),
         "question": questions,
-        "own_question": widgets.Text(description="your own question", placeholder="empty: the one chosen above", **wide),
+        "own_question": widgets.Text(description="your own question",
+                                     placeholder="leave empty to ask the one above", **wide),
         "k": slider("k", 1, MAX_K),
     })
 
 
 def _gold_in(question: Question, documents: Collection[DocumentKey]) -> bool:
-    return all(any((quote.document, quote.version) in documents for quote in group) for group in question.gold)
+    return all(any((gold.document, gold.version) in documents for gold in group) for group in question.gold)
 
 
 def _sentence(name: str, value: str) -> str:

@@ -194,7 +194,7 @@ class EvidenceModel:
                 width = 100 * count / total
                 segments[outcome].append(_box(left, row - 0.2, width, 0.5))
                 left += width
-            self._labels[row].set_text(", ".join(f"{count} {outcome.split()[0]}" for outcome, count in counts.items()))
+            self._labels[row].set_text(" / ".join(map(str, counts.values())))  # short: glyphs are slow to draw
         for outcome, boxes in segments.items():
             self._segments[outcome].set_verts(boxes)
         return self.picture.png()
@@ -214,7 +214,7 @@ class EvidenceModel:
                                    label="holds gold")
         scores.legend(ncols=2, fontsize=8, loc="upper right")
         names = list(self._members)
-        outcome.set(xlim=(0, 100), xlabel="questions of the group, in %", title=f"All {len(self.ids)} questions",
+        outcome.set(xlim=(0, 100), xlabel="questions of the group, in %", title=f"All {len(self.ids)}: right / wrong / refused",
                     ylim=(len(names) - 0.5, -0.6), yticks=[row + 0.05 for row in range(len(names))],
                     yticklabels=[f"{name}\n({int(members.sum())})" for name, members in self._members.items()])
         outcome.grid(visible=False, axis="y")

@@ -22,7 +22,8 @@ _documents = Table(
     Column("source", Text, nullable=False), Column("media_type", String(127), nullable=False),
     Column("topic", String(255)), Column("effective_date", Date),
     Column("audience", JSON, nullable=False), Column("pages", JSON, nullable=False),
-    Column("headings", JSON, nullable=False), Column("content_hash", String(64), nullable=False))
+    Column("headings", JSON, nullable=False), Column("content_hash", String(64), nullable=False),
+    Column("first_line", Integer, nullable=False))
 
 _chunks = Table(
     "chunks", _metadata,

@@ -226,12 +226,28 @@ def test_positions():
     document = Document("d", "D", text, pages=(Page(1, 0, 9), Page(2, 11, 17)))
     assert document.locate(4, 9) == Location(1, 2, ("A",))
     assert document.locate(10, 12) == Location(1, 3, ("A",))  # the break belongs to the page before it
-    assert document.locate(11, 17) == Location(2, 4, ("A",))
-    assert document.locate(17, 17) == Location(2, 4, ("A",))
+    assert document.locate(11, 17) == Location(2, 1, ("A",))  # a page counts its own lines
+    assert document.locate(17, 17) == Location(2, 1, ("A",))
     assert Document("d", "D", "x").locate(0, 1) == Location(None, 1, ())
+    assert Document("d", "D", "x\ny", first_line=8).locate(2, 3) == Location(None, 9, ())
     for start, end in [(-1, 3), (5, 4), (0, 18)]:
         with pytest.raises(ValueError, match=rf"the span \({start}, {end}\) is not inside .* 17 characters"):
             document.locate(start, end)
+
+
+@pytest.mark.parametrize("name, head", [
+    ("a.md", ""), ("a.md", "---\nid: x\n---\n"), ("a.md", "---\nid: x\nversion: 2\n---\n\n\n"),
+    ("a.md", "\n\n"), ("a.txt", ""), ("a.txt", "---\nid: x\n---\n"),
+])
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_the_line_is_the_one_in_the_file(write, name, head, newline, encoding):
+    source = f"{head}# A\nfirst\n\nsecond word\n"
+    write({name: source.replace("\n", newline).encode(encoding)})
+    document = load_document(write({}) / name)
+    start = document.text.index("word")
+    line = document.locate(start, start + 4).line
+    assert source.split("\n")[line - 1] == "second word"
 
 
 def test_a_document_checks_itself():
@@ -244,6 +260,8 @@ def test_a_document_checks_itself():
         Document("d", "D", "x", audience=())
     with pytest.raises(TypeError, match="not '2025-09-01'"):
         Document("d", "D", "x", effective_date="2025-09-01")
+    with pytest.raises(ValueError, match="first line of 'd' must be at least 1, not 0"):
+        Document("d", "D", "x", first_line=0)
     with pytest.raises(ValueError, match="outside the text"):
         Document("d", "D", "x", headings=(Heading(1, "A", 0, 3),))
 
@@ -252,6 +270,8 @@ def test_the_hash_is_of_text_and_metadata():
     first = Document("d", "D", "text\ud800", effective_date=datetime.date(2025, 1, 1), audience={"a", "b"})
     again = dataclasses.replace(first, content_hash="", audience={"b", "a"})
     assert len(first.content_hash) == 64 and again == first
+    moved = dataclasses.replace(first, content_hash="", source="b.md", first_line=9)
+    assert moved.content_hash == first.content_hash and moved != first
     for change in (
         {"text": "y"},
         {"audience": {"a"}},
