@@ -54,11 +54,13 @@ def test_a_refusal_is_an_answer(run):
     assert "140" in run("hotel cap", "--effective-before", "2024-01-01").stdout
 
 
-def test_json(run):
+def test_json(run, place):
     plain = json.loads(run("hotel cap in Berlin", "--json", "--trace", "--min-score", "0").stdout)
     assert plain["refused"] is False and plain["refusal_reason"] is None
     entry = plain["evidence"][0]
     assert entry["document"] == "travel" and "140 euros" in entry["text"] and entry["page"] is None
+    lines = (place / "travel.md").read_text(encoding="utf-8").split("\n")
+    assert lines[entry["line"] - 1] == entry["text"].split("\n")[0]  # the line of the file, not of the text
     assert [link["link"] for link in plain["trace"]["links"]] == ["encode", "filter", "recall", "expand", "select"]
     refused = json.loads(run("zebra", "--json").stdout)
     assert (refused["refusal_reason"], refused["evidence"]) == ("below_threshold", []) and "trace" not in refused
