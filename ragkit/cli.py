@@ -108,5 +108,5 @@ def _sentence(error: Exception) -> str:
 
     if isinstance(error, ValidationError):
         first = error.errors()[0]
-        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        return ": ".join([*map(str, first["loc"]), first["msg"]])
     return " ".join(str(error).split())

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
 from ragkit.documents import Document, DocumentKey
 
@@ -63,6 +63,15 @@ class RetrievalFilters(BaseModel):
     document_id: Names = None
     effective_before: Day = None
     effective_after: Day = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_fields(cls, values: Any) -> Any:
+        if isinstance(values, Mapping):
+            for name in values:
+                if name not in cls.model_fields:
+                    raise ValueError(f"there is no filter {name!r}; the filters are {', '.join(cls.model_fields)}")
+        return values
 
     def active(self) -> dict[str, Any]:
         """Only the filters that are set, as ``{name: value}``."""

@@ -172,3 +172,8 @@ def test_selection_agrees_with_a_slow_reference(documents, filters, reader):
     visible = [document_ for document_ in documents if document_.key not in selection.hidden]
     without = select_documents(visible, filters, reader)
     assert (without.allowed, without.excluded) == (selection.allowed, selection.excluded)
+
+
+def test_an_unknown_filter_is_refused_with_those_there_are():
+    with pytest.raises(ValueError, match="there is no filter 'topics'; the filters are topic, document_id, effective_b"):
+        RetrievalFilters(topics="travel")

@@ -1,4 +1,4 @@
-"""Draws the map of the course: the chain from documents to evaluation, with the chapter of each link.
+"""Draws the map of the course: the chain from documents to citations, with the chapter of each link.
 
     python tools/draw_chain.py          # writes notebooks/figures/chain.svg; equal input, equal file
 """
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 TARGET = Path(__file__).resolve().parent.parent / "notebooks" / "figures" / "chain.svg"
-WIDTH, HEIGHT = 980, 412
+WIDTH, HEIGHT = 980, 474
 BOX_WIDTH, BOX_HEIGHT, STEP, LEFT = 134, 62, 184, 72
 INK, QUIET, PAPER = "#1A1A1A", "#555555", "#FFFFFF"
 
@@ -28,16 +28,15 @@ ROWS = (
         ("documents", "read, with metadata", "01"), ("chunks", "cut into pieces", "01"),
         ("index", "made searchable", "02"))),
     Row("For every question: search (dashed: optional)", 166, "#9A6A00", "#FDF3DC", (
-        ("recall", "filters inside", "02, 03"), ("fuse", "several searches", "09"), ("rerank", "a closer look", "10"),
+        ("recall", "encode, filter, search", "02, 03"), ("fuse", "several searches", "09"), ("rerank", "a closer look", "10"),
         ("expand", "child to parent", "04"), ("select", "top-k, threshold", "03"))),
-    Row("For every question: answer", 288, "#00785A", "#E2F3EE", (
-        ("refuse?", "without evidence, yes", "05"), ("context", "what the model reads", "06"),
-        ("answer", "written from evidence", "07"), ("citations", "a source for each", "07"),
-        ("evaluation", "how good is it all?", "08"))),
+    Row("For every question: answer or refuse", 302, "#00785A", "#E2F3EE", (
+        ("refuse?", "is there no evidence?", "05"), ("context", "what the model reads", "06"),
+        ("answer", "written from evidence", "07"), ("citations", "a source for each", "07"))),
 )
 OPTIONAL = {"fuse", "rerank"}
-AROUND = ("Around the chain:  conversation and routing 11  ·  living index 12  ·  service 13  ·  "
-          "outgrowing one machine 14  ·  capstone 15")
+AROUND = ("Around the chain:  evaluation over labelled questions 08  ·  conversation and routing 11",
+          "living index 12  ·  service 13  ·  outgrowing one machine 14  ·  capstone 15")
 
 
 def text(x: float, y: float, words: str, size: int = 14, colour: str = INK, anchor: str = "middle",
@@ -69,7 +68,7 @@ def draw_row(row: Row) -> list[str]:
 
 def down(x: float, top: int, into: float, next_top: int) -> str:
     """From under a box of one row into the top of a box of the next."""
-    turn = top + BOX_HEIGHT + 22
+    turn = next_top - 38
     return f"{x:g},{top + BOX_HEIGHT + 2} {x:g},{turn} {into:g},{turn} {into:g},{next_top - 4}"
 
 
@@ -87,14 +86,24 @@ def draw() -> str:
     # The index feeds recall; so does the question, which comes from the left.
     index, into = LEFT + 2 * STEP + BOX_WIDTH / 2, LEFT + 18
     parts += [arrow(down(index, prepare.top, into, search.top)),
-              text(10, search.top + 22, "question", 12, INK, "start", "bold"),
-              arrow(f"10,{search.top + 31} {LEFT - 5},{search.top + 31}"),
-              # What recall brings are candidates; what select keeps is evidence, and goes on to the answer.
-              text(LEFT + BOX_WIDTH - 10, search.top + BOX_HEIGHT + 16, "candidates: many", 12, INK, "start", "bold"),
+              text(4, search.top + 22, "question", 12, INK, "start", "bold"),
+              arrow(f"6,{search.top + 31} {LEFT - 5},{search.top + 31}"),
               arrow(down(LEFT + 4 * STEP + BOX_WIDTH / 2, search.top, into, answer.top)),
-              text(LEFT + 4 * STEP + BOX_WIDTH / 2 - 8, search.top + BOX_HEIGHT + 16, "evidence: few", 12, INK, "end",
+              text(LEFT + 4 * STEP + BOX_WIDTH / 2 - 8, search.top + BOX_HEIGHT + 18, "evidence: few", 12, INK, "end",
                    "bold")]
-    parts += [text(LEFT, HEIGHT - 20, AROUND, 13, INK, "start"), "</svg>"]
+    # What recall brings are candidates: a note hangs from its arrow. What select keeps is evidence.
+    gap = LEFT + BOX_WIDTH + (STEP - BOX_WIDTH) / 2
+    parts += [f'<line x1="{gap:g}" y1="{search.top + 33}" x2="{gap:g}" y2="{search.top + BOX_HEIGHT + 6}" '
+              f'stroke="{QUIET}" stroke-width="1.2" stroke-dasharray="2 3"/>',
+              text(gap, search.top + BOX_HEIGHT + 18, "candidates: many", 12, INK, weight="bold")]
+    # The way out of "refuse?".
+    middle, under = LEFT + BOX_WIDTH / 2, answer.top + BOX_HEIGHT
+    parts += [arrow(f"{middle:g},{under + 2} {middle:g},{under + 26}"),
+              text(middle + 8, under + 18, "yes", 12, INK, "start", "bold"),
+              text(gap, answer.top + 25, "no", 12, INK, weight="bold"),
+              text(LEFT, under + 42, "a refusal, with its reason", 12, INK, "start", "bold")]
+    parts += [text(LEFT, HEIGHT - 36 + 20 * number, line, 13, INK, "start") for number, line in enumerate(AROUND)]
+    parts.append("</svg>")
     return "\n".join(parts) + "\n"
 
 

@@ -70,7 +70,10 @@ def test_valid_utf_8_comes_back(text):
     st.lists(
         st.sampled_from("的一是不了人在有我他这中大来上个国到说们报销政策员工出差住宿费用审批提交合同"),
         min_size=4,
-    ).map("".join)
+    )
+    .map("".join)
+    # Of "一说员住同" alone the bytes are valid UTF-8, which goes first: nobody could tell them apart.
+    .filter(lambda text: not set(text) <= set("一说员住同"))
 )
 def test_frequent_chinese_characters_come_back_from_gb18030(text):
     assert decode(text.encode("gb18030")).text == text
