@@ -62,6 +62,10 @@ class Trace:
             "excluded": dict(entry.excluded), "notes": list(entry.notes),
             "milliseconds": round(entry.milliseconds, 3)} for entry in self.links]}
 
+    def __repr__(self) -> str:
+        # Short and without raw scores: whole entries are in ``links``, ``str`` shows the drops.
+        return "Trace(" + ", ".join(f"{entry.link} {entry.count_in} -> {entry.count_out}" for entry in self.links) + ")"
+
     def __str__(self) -> str:
         lines = [f"{'link':<12} {'in':>7} {'out':>7} {'ms':>8}  dropped"]
         for entry in self.links:

@@ -50,3 +50,8 @@ def test_links_are_found_by_name():
 def test_timed():
     result, milliseconds = timed(lambda a, b: a + b, 1, b=2)
     assert result == 3 and milliseconds >= 0
+
+
+def test_the_short_form_names_the_links_and_holds_no_score():
+    trace = Trace((LinkTrace("recall", 20, 8, excluded=(("not_in_top_k", 12),)), LinkTrace("select", 8, 4)))
+    assert repr(trace) == "Trace(recall 20 -> 8, select 8 -> 4)"

