@@ -7,7 +7,7 @@ from ragkit.chunking import Chunk
 from ragkit.trace import Drop
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Hit:
     """A chunk with its score.
 
@@ -20,11 +20,11 @@ class Hit:
 
     chunk: Chunk
     score: float
-    matched: tuple[str, ...] = ()
+    matched: tuple[str, ...]
 
-    def __post_init__(self) -> None:
-        if not self.matched:
-            object.__setattr__(self, "matched", (self.chunk.id,))
+    def __init__(self, chunk: Chunk, score: float, matched: tuple[str, ...] = ()):
+        # One write for all fields: a frozen dataclass's own makes one call a field, and every search makes hits.
+        self.__dict__.update(chunk=chunk, score=score, matched=matched or (chunk.id,))
 
     @property
     def context_chunk_id(self) -> str:

@@ -21,6 +21,7 @@ import numpy as np
 
 DIGITS = 6
 MARGIN = 3 * 10**-DIGITS  # 32-bit scores closer than this may stand in the wrong order
+UNIT = 1e-6  # a vector whose length differs from 1 by less is a unit vector, as 32 bits go
 FORMAT = 1
 
 
@@ -129,9 +130,12 @@ class _FlatIndex:
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
             raise ValueError(f"k ({k!r}) must be a whole number of at least 1")
         wide = vector.astype(np.float64)
-        length = math.sqrt(wide @ wide)
+        length = math.sqrt(wide.dot(wide))
         if not math.isfinite(length):
             _refuse_nan(vector, "the query vector")
+        if length and abs(length - 1) > UNIT:
+            wide /= length
+            vector = wide.astype(np.float32)
         mask = self._as_mask(allowed)
         available = len(self.ids) if mask is None else int(np.count_nonzero(mask))
         k = min(int(k), available)
@@ -140,14 +144,13 @@ class _FlatIndex:
         # One more than asked for shows whether a tie runs across the cut. Then the cut moves until it
         # does not, for else which of the equal ones come back would depend on the order of adding.
         reach = min(k + 1, available)
-        query = (wide / (length or 1.0)).astype(np.float32)
         while True:
-            positions, rough = self._nearest(query[None, :], reach, mask)
+            positions, rough = self._nearest(vector[None, :], reach, mask)
             if reach == available or rough[-1] < rough[k - 1] - MARGIN:
                 break
             reach = min(2 * reach, available)
         # Summed row by row: in a matrix product a row's sum may depend on the rows around it.
-        scores = (self._vectors_at(positions) * query.astype(np.float64)).sum(axis=1)
+        scores = np.einsum("ij,j->i", self._vectors_at(positions).astype(np.float64), wide)
         found = sorted([(-round(score, DIGITS), self.ids[position])
                         for position, score in zip(positions.tolist(), scores.tolist(), strict=True)])
         return [Match(id_, 0.0 - negative) for negative, id_ in found[:k]]  # 0 - x is never the -0.0 that -x can be
@@ -284,7 +287,7 @@ class FaissIndex(_FlatIndex):
         if self._rows is None:  # a view of FAISS's own memory: no copy, and quicker than asking row by row
             self._rows = self._faiss.rev_swig_ptr(self._index.get_xb(), self._index.ntotal * self.dimension)
             self._rows = self._rows.reshape(-1, self.dimension)
-        return self._rows[positions]
+        return self._rows.take(positions, axis=0)
 
     def _nearest(self, query: np.ndarray, k: int, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         if mask is None:

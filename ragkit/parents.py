@@ -32,7 +32,7 @@ def expand_parents(hits: Sequence[Hit], chunks: Mapping[str, Chunk], level: int 
 
     The parent gets its best child's score and the ids of all children that were hit, best first. The
     other children are dropped as "same_parent". A chunk that has no parent stays as it is; one whose
-    parent is missing stays too, and a note says so.
+    parent is missing stays too, and one note for each missing parent says so.
 
     Args:
         hits: best first or in any order.
@@ -43,14 +43,14 @@ def expand_parents(hits: Sequence[Hit], chunks: Mapping[str, Chunk], level: int 
         raise ValueError(f"level ({level}) must be at least 1, the longest chunks")
     families: dict[str, list[Hit]] = defaultdict(list)
     contexts: dict[str, Chunk] = {}
-    notes = []
+    kept: dict[str, set[str]] = defaultdict(set)  # missing parent to the chunks that stand in its place
     for hit in in_order(hits):
-        context, note = _climb(hit.chunk, chunks, level)
-        if note:
-            notes.append(note)
+        context, missing = _climb(hit.chunk, chunks, level)
+        if missing is not None:
+            kept[missing].add(context.id)
         contexts[context.id] = context
         families[context.id].append(hit)
-    return _merge(families, contexts, notes)
+    return _merge(families, contexts, [_note(parent_id, len(below)) for parent_id, below in kept.items()])
 
 
 def auto_merge(hits: Sequence[Hit], chunks: Mapping[str, Chunk], ratio: float = 0.5) -> LinkResult:
@@ -83,7 +83,7 @@ def auto_merge(hits: Sequence[Hit], chunks: Mapping[str, Chunk], ratio: float = 
             if len(children) < 2 or share < ratio:
                 continue
             if parent_id not in chunks:
-                notes.append(f"parent {parent_id} is missing; its {len(children)} children are kept")
+                notes.append(_note(parent_id, len(children)))
                 continue
             contexts[parent_id] = chunks[parent_id]
             families[parent_id] += [hit for child in children for hit in families.pop(child)]
@@ -93,13 +93,17 @@ def auto_merge(hits: Sequence[Hit], chunks: Mapping[str, Chunk], ratio: float = 
 
 
 def _climb(chunk: Chunk, chunks: Mapping[str, Chunk], level: int | None) -> tuple[Chunk, str | None]:
+    """The chunk that is reached, and the id of the parent that is missing, if that is why it goes no further."""
     goal = chunk.level - 1 if level is None else level
     while chunk.level > goal and chunk.parent_id is not None:
-        parent = chunks.get(chunk.parent_id)
-        if parent is None:
-            return chunk, f"parent {chunk.parent_id} is missing; the child {chunk.id} is kept"
-        chunk = parent
+        if chunk.parent_id not in chunks:
+            return chunk, chunk.parent_id
+        chunk = chunks[chunk.parent_id]
     return chunk, None
+
+
+def _note(parent_id: str, count: int) -> str:
+    return f"parent {parent_id} is missing; kept in its place: {count} of the chunks below it"
 
 
 def _merge(families: dict[str, list[Hit]], contexts: Mapping[str, Chunk], notes: Sequence[str]) -> LinkResult:

@@ -63,10 +63,19 @@ def test_a_missing_parent_keeps_the_child_and_says_so(climb):
     broken = ChunkTree({id_: chunk for id_, chunk in TREE.items() if id_ != child.parent_id})
     result = expand_parents([hit(child, 0.5)], broken, climb)
     assert result.hits == (hit(child, 0.5),) and not result.drops
-    assert result.notes == (f"parent {child.parent_id} is missing; the child {child.id} is kept",)
+    assert result.notes == (f"parent {child.parent_id} is missing; kept in its place: 1 of the chunks below it",)
     merged = auto_merge([hit(sibling, 0.5) for sibling in level(3)[:4]], broken)
     assert len(merged.hits) == 4
-    assert merged.notes == (f"parent {child.parent_id} is missing; its 4 children are kept",)
+    assert merged.notes == (f"parent {child.parent_id} is missing; kept in its place: 4 of the chunks below it",)
+
+
+def test_a_missing_parent_is_noted_once_with_the_chunks_kept_in_its_place():
+    top = level(1)[0]
+    broken = ChunkTree({id_: chunk for id_, chunk in TREE.items() if id_ != top.id})
+    # Children of both halves: each half is reached, and neither climbs further.
+    result = expand_parents([hit(chunk, 0.5) for chunk in level(3)[:8]], broken, 1)
+    assert [context.chunk.level for context in result.hits] == [2, 2]
+    assert result.notes == (f"parent {top.id} is missing; kept in its place: 2 of the chunks below it",)
 
 
 def test_auto_merge_climbs_when_enough_siblings_were_hit():

@@ -6,18 +6,20 @@
 from pathlib import Path
 
 TARGET = Path(__file__).resolve().parent.parent / "notebooks" / "figures" / "tree.svg"
-BOXES = {"A": (150, 20, 300), "B": (60, 110, 230), "C": (370, 110, 150),  # name: left, top, width
-         "b1": (60, 200, 70), "b2": (140, 200, 70), "b3": (220, 200, 70), "c1": (370, 200, 70), "c2": (450, 200, 70)}
-PARENTS = {"B": "A", "C": "A", "b1": "B", "b2": "B", "b3": "B", "c1": "C", "c2": "C"}
+BOXES = {"A": (20, 20, 620), "B": (20, 110, 230), "C": (265, 110, 130), "D": (410, 110, 230),  # left, top, width
+         "b1": (20, 200, 70), "b2": (100, 200, 70), "b3": (180, 200, 70), "c1": (265, 200, 60), "c2": (335, 200, 60),
+         "d1": (410, 200, 70), "d2": (490, 200, 70), "d3": (570, 200, 70)}
+PARENTS = {"B": "A", "C": "A", "D": "A", "b1": "B", "b2": "B", "b3": "B", "c1": "C", "c2": "C",
+           "d1": "D", "d2": "D", "d3": "D"}
 LEVELS = ("level 1: longest", "level 2", "level 3: searched")
 HEIGHT = 44
 
 
 def draw() -> str:
     """The tree as SVG; dark on white, so that it is read on any background."""
-    lines = ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 680 270" width="680" height="270" '
+    lines = ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 800 265" width="800" height="265" '
              'font-family="DejaVu Sans, Arial, sans-serif" font-size="16">', "<title>A small tree of chunks</title>",
-             '<rect width="680" height="270" fill="white"/>']
+             '<rect width="800" height="265" fill="white"/>']
     for child, parent in PARENTS.items():
         (left, top, width), (above, high, wide) = BOXES[child], BOXES[parent]
         x = min(max(left + width / 2, above + 12), above + wide - 12)
@@ -28,7 +30,7 @@ def draw() -> str:
                      'stroke="black" stroke-width="1.5"/>')
         lines.append(f'<text x="{left + width / 2:g}" y="{top + 28}" text-anchor="middle" fill="black">{name}</text>')
     for number, words in enumerate(LEVELS):
-        lines.append(f'<text x="545" y="{48 + 90 * number}" font-size="14" fill="black">{words}</text>')
+        lines.append(f'<text x="660" y="{48 + 90 * number}" font-size="14" fill="black">{words}</text>')
     return "\n".join([*lines, "</svg>", ""])
 
 

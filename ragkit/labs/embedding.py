@@ -11,7 +11,6 @@ from collections.abc import Collection, Mapping
 
 import ipywidgets as widgets
 import numpy as np
-from matplotlib.transforms import offset_copy
 
 from ragkit.documents import DocumentKey
 from ragkit.embedding import HashingEmbedder
@@ -24,8 +23,10 @@ from ragkit.plots import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY, LivePicture
 
 MAX_K = 20
 NUMBERED = 8  # nearest chunks that carry their rank on the map; more would cover each other
-COLOURS = (BLUE, ORANGE, GREEN, SKY, RED, GREY)
-MARKERS = "os^vD<P>X*p"
+# The topics that lie apart, each with a mark and a colour of its own; more colours could not be told apart.
+TOPICS = {"suzhou": ("*", SKY), "product": ("P", BLUE), "engineering": ("o", GREEN), "people": ("<", ORANGE),
+          "travel": ("p", RED)}
+ANGLES = np.linspace(0, 2 * np.pi, 24, endpoint=False)
 
 
 class EmbeddingLab:
@@ -166,11 +167,17 @@ class EmbeddingLab:
         self._rings.set_data(*places.T)
         held = np.array([bool(self.holds_gold(match.id)) for match in found])
         self._golds.set_data(*places[held].T)
-        self._star.set_data(*((self._encode(self.text) - self._centre) @ self._plane)[:, None])
+        star = (self._encode(self.text) - self._centre) @ self._plane
+        self._star.set_data(*star[:, None])
+        pixels = self._plane_axis.transData.transform([*places, star])
+        beside = _beside(pixels[:NUMBERED][:len(found)], pixels, self._plane_axis.bbox.extents)
+        beside = self._plane_axis.transData.inverted().transform(beside)
         for number, label in enumerate(self._labels):
             label.set_visible(number < len(found))
             if number < len(found):
-                label.set_position(places[number])
+                label.set_position(beside[number])
+        gaps = np.full((len(beside), 2), np.nan)  # NaN lifts the pen between one leader and the next
+        self._leaders.set_data(*np.stack([places[:NUMBERED], beside, gaps], axis=1).reshape(-1, 2).T)
         for point, curve in zip(self._markers, self.recalls.values(), strict=True):
             point.set_data([self.k], [curve[self.k - 1]])
         return self.picture.png()
@@ -200,14 +207,16 @@ class EmbeddingLab:
 
     def _draw(self, topics: Mapping[DocumentKey, str | None]) -> LivePicture:
         figure, (plane, curve) = new_figure(10.4, 4.6, columns=2)
-        for number, topic in enumerate(sorted(set(topics.values()), key=str)):
-            places = [self._points[chunk.id] for chunk in self.passages
-                      if topics[chunk.document_id, chunk.version] == topic]
-            plane.plot(*zip(*places, strict=True), MARKERS[number % len(MARKERS)], markersize=4, alpha=0.55,
-                       markeredgewidth=0, color=COLOURS[number % len(COLOURS)], label=str(topic))
+        of = [topics[chunk.document_id, chunk.version] for chunk in self.passages]
+        points = np.array([self._points[chunk.id] for chunk in self.passages])
+        for topic in (None, *TOPICS):  # the grey ones first, below the others
+            marker, colour = TOPICS.get(topic, (".", GREY))
+            chosen = points[[one == topic if topic else one not in TOPICS for one in of]]
+            plane.plot(*chosen.T, marker, markersize=4, alpha=0.55, markeredgewidth=0, color=colour,
+                       label=topic or "other topics")
         plane.set(xlabel="first direction (no unit)", ylabel="second direction (no unit)",
                   title=f"The handbook: {self.share:.0%} of the variance", aspect="equal")
-        plane.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=4, fontsize=8, markerscale=1.6,
+        plane.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=3, fontsize=9, markerscale=1.8,
                      frameon=False, handletextpad=0.1, columnspacing=1)
         ks = range(1, MAX_K + 1)
         for name, style in (("meaning", "-"), ("words", "--")):
@@ -217,17 +226,19 @@ class EmbeddingLab:
                   title=f"{len(self.questions)} dev questions")
         curve.legend(loc="lower right", frameon=False)
 
-        self._rings, = plane.plot([], [], "o", markersize=11, markerfacecolor="none", markeredgecolor=BLACK,
-                                  markeredgewidth=1.4)
-        self._golds, = plane.plot([], [], "s", markersize=17, markerfacecolor="none", markeredgecolor=RED,
+        self._rings, = plane.plot([], [], "o", markersize=8, markerfacecolor="none", markeredgecolor=BLACK,
+                                  markeredgewidth=1.2)
+        self._golds, = plane.plot([], [], "s", markersize=15, markerfacecolor="none", markeredgecolor=RED,
                                   markeredgewidth=2)
-        self._star, = plane.plot([], [], "*", markersize=20, color="white", markeredgecolor=BLACK,
+        self._star, = plane.plot([], [], "*", markersize=17, color="white", markeredgecolor=BLACK,
                                  markeredgewidth=1.4)
-        beside = offset_copy(plane.transData, figure, 8, 5, units="points")
-        self._labels = [plane.text(0, 0, str(rank), transform=beside, fontsize=10, fontweight="bold")
+        self._leaders, = plane.plot([], [], "-", color=BLACK, linewidth=0.7)
+        self._plane_axis = plane
+        self._labels = [plane.text(0, 0, str(rank), fontsize=10, fontweight="bold", ha="center", va="center",
+                                   bbox={"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.6})
                         for rank in range(1, NUMBERED + 1)]
         self._markers = [curve.plot([], [], marker, markersize=10, color=BLUE)[0] for marker in "oD"]
-        return LivePicture(figure, [self._rings, self._golds, self._star, *self._labels, *self._markers])
+        return LivePicture(figure, [self._leaders, self._rings, self._golds, self._star, *self._labels, *self._markers])
 
 
 def embedding_lab(kb: KnowledgeBase) -> LabView:
@@ -250,6 +261,19 @@ def embedding_lab(kb: KnowledgeBase) -> LabView:
 
 def _gold_in(question: Question, documents: Collection[DocumentKey]) -> bool:
     return all(any((gold.document, gold.version) in documents for gold in group) for group in question.gold)
+
+
+def _beside(rings: np.ndarray, marks: np.ndarray, box: np.ndarray) -> np.ndarray:
+    """Where the numbers of some rings go, in pixels: near their ring, clear of all marks and other numbers."""
+    around = np.stack([np.cos(ANGLES), np.sin(ANGLES)], axis=1)
+    ways = np.concatenate([radius * around for radius in (17, 27, 39, 53, 69)])
+    placed: list[np.ndarray] = []
+    for ring in rings:
+        spots = ring + ways
+        room = np.linalg.norm(spots[:, None] - np.array([*marks, *placed]), axis=2).min(axis=1)
+        room[((spots < box[:2] + 8) | (spots > box[2:] - 8)).any(axis=1)] = 0
+        placed.append(spots[np.argmax(np.minimum(room, 16))])  # the first with room enough is the nearest
+    return np.array(placed)
 
 
 def _sentence(name: str, value: str) -> str:

@@ -206,7 +206,7 @@ class EvidenceModel:
                    ylabel="cosine with the question", title="The chosen question")
         # One collection for each look draws many times faster than one artist for each bar.
         self._bars = {"evidence ": _boxes(scores, plots.SKY, "///", label="evidence"),
-                      BELOW_THRESHOLD: _boxes(scores, "white", "", linestyle=":", label="below min_score"),
+                      BELOW_THRESHOLD: _boxes(scores, "white", "..", label="below min_score"),
                       BEYOND_EVIDENCE_TOP_K: _boxes(scores, "#E4E4E4", "", label="beyond evidence_top_k")}
         [self._line] = scores.plot([0.3, MOST + 0.7], [0, 0], color=plots.RED, linestyle="--", linewidth=2,
                                    label="min_score")

@@ -70,7 +70,7 @@ class MergeModel:
         beginning = {name: self._totals[kind, self.top_k] for name, kind in EXPANSIONS.items() if kind != "auto_merge"}
         self._tree_picture = TreePicture(
             levels=max(chunk.level for chunk in self._tree.values()), contexts=self._settings.evidence_top_k,
-            marks=beginning, marks_title=f"top_k {self.top_k}:", title=f"All {len(self.ids)} questions",
+            marks=beginning, marks_title=f"at top_k {self.top_k}, and now:", title=f"All {len(self.ids)} questions",
             most=max(read for _, read in self._totals.values()))
 
     # --- one question -------------------------------------------------------------------------------------

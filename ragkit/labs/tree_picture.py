@@ -13,6 +13,8 @@ WIDEST = 32  # children that there is room for
 _LOOKS = {"chunk": {"facecolor": "#F4F4F4", "edgecolor": plots.GREY, "linewidth": 0.8},
           "child that was hit, with its score":
               {"facecolor": plots.SKY, "edgecolor": plots.BLACK, "linewidth": 0.8, "hatch": "////"},
+          "hit, but beyond evidence_top_k: not read":
+              {"facecolor": "white", "edgecolor": plots.BLACK, "linewidth": 0.8, "hatch": "...."},
           "context that is read, with its rank": {"facecolor": "none", "edgecolor": plots.RED, "linewidth": 3}}
 Box = list[tuple[float, float]]
 
@@ -40,8 +42,11 @@ class TreePicture:
                  xticklabels=[str(n + 1) for n in range(WIDEST)], yticks=range(1, levels + 1),
                  yticklabels=[f"level {level}" for level in range(levels, 0, -1)],
                  xlabel="children of the document, in reading order")
-        self._plain, self._hit, self._read = (tree.add_collection(PolyCollection([], **look))
-                                              for look in _LOOKS.values())
+        self._plain, self._hit, self._left, self._read = (tree.add_collection(PolyCollection([], **look))
+                                                          for look in _LOOKS.values())
+        # The numbers of children that a document does not have are covered: to draw each anew would take longer.
+        self._cover = tree.add_collection(PolyCollection(
+            [], facecolor="white", edgecolor="none", clip_on=False, transform=tree.get_xaxis_transform()))
         # White behind the figures, as one artist: a box for each text would take longer to draw.
         self._paper = tree.add_collection(PolyCollection([], facecolor="white", edgecolor="none"))
         self._scores = [tree.text(0, 0, "", ha="center", va="center", fontsize=8, rotation=90)
@@ -49,7 +54,7 @@ class TreePicture:
         self._ranks = [tree.text(0, 0, "", ha="center", va="center", fontsize=8, weight="bold")
                        for _ in range(contexts)]
         self._title = tree.text(0, levels + 0.42, "", fontsize=10, va="bottom")
-        tree.legend(handles=[Patch(**look) for look in _LOOKS.values()], labels=list(_LOOKS), ncols=3, fontsize=8,
+        tree.legend(handles=[Patch(**look) for look in _LOOKS.values()], labels=list(_LOOKS), ncols=2, fontsize=8,
                     frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.16), columnspacing=1.2)
         for (label, (found, read)), marker in zip(marks.items(), "os^", strict=True):
             total.plot([read], [found], linestyle="", marker=marker, markersize=8, markerfacecolor="white",
@@ -58,8 +63,8 @@ class TreePicture:
         total.set(xlim=(0, 1.08 * most), ylim=(0, 1), xlabel="characters read per answer",
                   ylabel="share of gold found", title=title)
         total.legend(fontsize=8, loc="lower right", title=marks_title, title_fontsize=8)
-        self.live = plots.LivePicture(figure, [self._plain, self._hit, self._read, self._paper, *self._scores,
-                                               *self._ranks, self._title, self._now])
+        self.live = plots.LivePicture(figure, [self._plain, self._hit, self._left, self._read, self._cover, self._paper,
+                                               *self._scores, *self._ranks, self._title, self._now])
 
     def show(self, title: str, stretch: Sequence[Chunk], children: Sequence[Chunk], hits: Sequence[Hit],
              evidence: Sequence[Hit], now: tuple[float, float]) -> None:
@@ -74,7 +79,9 @@ class TreePicture:
         hit_here = [hit for hit in hits if hit.chunk.id in boxes]
         read_here = [(rank, hit) for rank, hit in enumerate(evidence, 1) if hit.chunk.id in boxes]
         self._plain.set_verts(list(boxes.values()))
-        self._hit.set_verts([boxes[hit.chunk.id] for hit in hit_here])
+        matched = {id_ for hit in evidence for id_ in hit.matched}
+        for shown, is_read in ((self._hit, True), (self._left, False)):
+            shown.set_verts([boxes[hit.chunk.id] for hit in hit_here if (hit.chunk.id in matched) == is_read])
         self._read.set_verts([boxes[hit.chunk.id] for _, hit in read_here])
         scores = [(*_at(boxes[hit.chunk.id], 0.42), f"{hit.score:.2f}") for hit in hit_here]
         ranks = [(*_at(boxes[hit.chunk.id], 0.86), str(rank)) for rank, hit in read_here]
@@ -82,6 +89,7 @@ class TreePicture:
         _write(self._ranks, ranks)
         self._paper.set_verts([_corners(x - 0.32, y - 0.21, x + 0.32, y + 0.21) for x, y, _ in scores]
                               + [_corners(x - 0.3, y - 0.09, x + 0.3, y + 0.09) for x, y, _ in ranks])
+        self._cover.set_verts([_corners(len(children), -0.065, WIDEST + 0.3, -0.005)] if len(children) < WIDEST else [])
         self._title.set_text(title)
         found, read = now
         self._now.set_data([read], [found])

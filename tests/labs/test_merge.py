@@ -145,6 +145,19 @@ def test_the_figure_shows_the_present_state(model):
     assert "1" in written(model), "the rank of the context"
 
 
+def test_a_hit_that_is_not_read_looks_otherwise(model):
+    model.expansion = "none"
+    inside = {chunk.id for chunk in model._asked["q-0"].stretch}
+    model.hand = " ".join(str(number) for number in range(1, 6))
+    assert {hit.chunk.id for hit in model.result().candidates} <= inside
+    model.png()
+    picture = model._tree_picture
+    assert [len(part.get_paths()) for part in (picture._hit, picture._left, picture._read)] == [3, 2, 3]
+    model.expansion = "parents 1"
+    model.png()
+    assert len(picture._left.get_paths()) == 0, "all of them are read within their parents"
+
+
 def test_a_long_document_is_shown_in_part():
     many = tuple(f"word{number}" for number in range(60))
     base = KnowledgeBase([document("long", many)], SETTINGS, HashingEmbedder())
