@@ -133,6 +133,9 @@ def _bundled_minilm() -> str:
 
 
 def _load(source: str):
+    # Read when torch loads: its threads else wait for each other by spinning, which on a machine that has
+    # other work to do takes more time than the model.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     from sentence_transformers import SentenceTransformer
     from transformers.utils import logging as transformers_logging
 
