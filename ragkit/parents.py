@@ -107,7 +107,22 @@ def _note(parent_id: str, count: int) -> str:
 
 
 def _merge(families: dict[str, list[Hit]], contexts: Mapping[str, Chunk], notes: Sequence[str]) -> LinkResult:
-    # A lone child may be left inside a context that others merged into: it is read there already.
+    if len({chunk.level for chunk in contexts.values()}) > 1:
+        _absorb(families, contexts)
+    merged, drops = [], []
+    for context_id, members in families.items():
+        if len(members) == 1 and members[0].chunk.id == context_id:
+            merged.append(members[0])
+            continue
+        best, *others = members = in_order(members)
+        matched = tuple(dict.fromkeys(id_ for hit in members for id_ in hit.matched)) if others else best.matched
+        merged.append(Hit(contexts[context_id], best.score, matched))
+        drops += [hit.drop(SAME_PARENT, f"read as part of {context_id}") for hit in others]
+    return LinkResult(in_order(merged), tuple(drops), tuple(notes))
+
+
+def _absorb(families: dict[str, list[Hit]], contexts: Mapping[str, Chunk]) -> None:
+    """A lone child may be left inside a context that others merged into: it is read there already."""
     outer = None
     for chunk in sorted(contexts.values(), key=lambda chunk: (chunk.document_id, chunk.version, chunk.start,
                                                               -chunk.end, chunk.level)):
@@ -116,10 +131,3 @@ def _merge(families: dict[str, list[Hit]], contexts: Mapping[str, Chunk], notes:
             families[outer.id] += families.pop(chunk.id)
         else:
             outer = chunk
-    merged, drops = [], []
-    for context_id, members in families.items():
-        best, *others = in_order(members)
-        matched = tuple(dict.fromkeys(id_ for hit in (best, *others) for id_ in hit.matched))
-        merged.append(Hit(contexts[context_id], best.score, matched))
-        drops += [hit.drop(SAME_PARENT, f"read as part of {context_id}") for hit in others]
-    return LinkResult(in_order(merged), tuple(drops), tuple(notes))

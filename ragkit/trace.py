@@ -4,13 +4,12 @@ import html
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True)
-class Drop:
+class Drop(NamedTuple):
     """One chunk that a link did not pass on, with the reason and the score it had."""
 
     chunk_id: str
@@ -58,7 +57,7 @@ class Trace:
         """Plain data, ready for ``json.dumps``."""
         return {"links": [{
             "link": entry.link, "count_in": entry.count_in, "count_out": entry.count_out,
-            "drops": [vars(drop).copy() for drop in entry.drops],
+            "drops": [drop._asdict() for drop in entry.drops],
             "excluded": dict(entry.excluded), "notes": list(entry.notes),
             "milliseconds": round(entry.milliseconds, 3)} for entry in self.links]}
 
