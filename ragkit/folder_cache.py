@@ -12,6 +12,7 @@ import logging
 import os
 import shutil
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from ragkit.settings import Settings
 logger = logging.getLogger("ragkit.folder_cache")
 
 FORMAT = 2
+A_DAY = 24 * 60 * 60  # seconds
 SHAPING = ("chunker", "chunk_size", "chunk_overlap", "level_sizes", "size_unit")
 
 
@@ -81,6 +83,7 @@ class FolderCache:
 
         try:
             self.home.parent.mkdir(parents=True, exist_ok=True)
+            _clear_away(self.home.parent)
             workshop = Path(tempfile.mkdtemp(prefix="building-", dir=self.home.parent))
             try:
                 store = SqlStore(workshop / "chunks.sqlite")
@@ -100,6 +103,17 @@ class FolderCache:
         except (OSError, RuntimeError) as error:
             logger.warning("the knowledge base could not be kept in %s (%s); it is built anew next time",
                            self.home.parent, error)
+
+
+def _clear_away(place: Path) -> None:
+    """Remove what builds left that were killed: no build takes a day."""
+    for left in place.glob("building-*"):
+        try:
+            old = time.time() - left.stat().st_mtime > A_DAY
+        except FileNotFoundError:  # another process has just finished it
+            continue
+        if old:
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _content_hash(folder: Path) -> str:

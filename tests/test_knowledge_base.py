@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -347,6 +348,7 @@ def test_folders_that_cannot_be_asked(tmp_path, monkeypatch):
 
 KILLED = """
 import sys
+import time
 from ragkit.embedding import HashingEmbedder
 from ragkit.index import FaissIndex
 from ragkit.knowledge_base import KnowledgeBase
@@ -389,6 +391,7 @@ def test_killed_while_writing_leaves_nothing_that_looks_finished(folder, moment,
 
 SHARED = """
 import sys
+import time
 from ragkit.knowledge_base import KnowledgeBase
 from ragkit.settings import Settings
 for _ in range(4):
@@ -413,3 +416,12 @@ def test_nothing_is_pickled(folder):
         assert not path.read_bytes().startswith(b"\x80"), path
     sources = [path for path in (ROOT / "ragkit").rglob("*.py") if "import pickle" in path.read_text(encoding="utf-8")]
     assert sources == []
+
+
+def test_what_a_killed_build_left_is_cleared_away_after_a_day(folder):
+    place = FolderCache(folder, SMALL, HashingEmbedder()).home.parent
+    for name, age in (("building-old", 2 * 86_400), ("building-new", 60)):
+        (place / name).mkdir(parents=True)
+        os.utime(place / name, (time.time() - age,) * 2)
+    from_folder(folder)
+    assert sorted(left.name for left in place.glob("building-*")) == ["building-new"]

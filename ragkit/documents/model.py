@@ -67,8 +67,8 @@ class Document:
     (`source`, `first_line`) has no part in it.
 
     Raises:
-        ValueError: for an empty id or version, an empty audience, a first line below 1, or a heading or page
-            outside the text.
+        ValueError: for an empty id or version, a version with an @, an empty audience, a first line below 1, or
+            a heading or page outside the text.
         TypeError: when effective_date is not a datetime.date: dates are never compared as strings.
     """
 
@@ -91,6 +91,8 @@ class Document:
             value = getattr(self, name)
             if not isinstance(value, str) or not value.strip():
                 raise ValueError(f"the {name} of a document must be a string with text in it, not {value!r}")
+        if "@" in self.version:  # a chunk's id is ID@VERSION:…, and must name one document only
+            raise ValueError(f"the version of {self.id!r} must not hold an @, as {self.version!r} does")
         day = self.effective_date
         if day is not None and (not isinstance(day, datetime.date) or isinstance(day, datetime.datetime)):
             raise TypeError(f"effective_date must be a datetime.date or None, not {day!r}")

@@ -280,3 +280,9 @@ def test_the_hash_is_of_text_and_metadata():
         {"topic": "t"},
     ):
         assert dataclasses.replace(first, content_hash="", **change).content_hash != first.content_hash
+
+
+def test_a_version_that_would_make_chunk_ids_ambiguous_is_a_problem(write):
+    report = load_folder(write({"a.md": '---\nid: a\nversion: "1@2"\n---\nText.\n', "b.md": "Text.\n"}))
+    assert [document.id for document in report.documents] == ["b"]
+    assert "must not hold an @, as '1@2' does" in report.problems[0].reason
