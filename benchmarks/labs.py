@@ -11,7 +11,7 @@ from pathlib import Path
 import nbformat
 
 from coursekit import work
-from tests.browser.harness import LabPage, LabServer, find_browser, measure_latency
+from tests.browser.harness import LabServer, find_browser, measure_latency, open_and_run
 
 ROOT = Path(__file__).resolve().parent.parent
 # Each slider with the steps from its lower end to a stretch where a move changes text and picture.
@@ -56,18 +56,13 @@ def measure() -> dict[str, list[float]]:
 
 def _measure_notebook(chromium, server: LabServer, name: str, sliders: dict[str, int]):
     context = chromium.new_context(viewport={"width": 1400, "height": 1000})
-    page = context.new_page()
-    page.goto(server.address(f"work/{name}.ipynb"))
-    page.wait_for_function("() => window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel"
-                           "?.status === 'idle'", timeout=60_000)
-    opened = LabPage(page)
-    opened.run_all()
+    opened = open_and_run(context, server, f"work/{name}.ipynb")
     results = []
     for slider, steps in sliders.items():
         opened.press(slider, "Home", *["ArrowRight"] * steps)
-        results.append((slider, measure_latency(page, PRESSES)))
+        results.append((slider, measure_latency(opened.page, PRESSES)))
         opened.press(slider, "End")  # many candidates for the sliders that come after
-    page.evaluate("() => window.jupyterapp?.serviceManager?.sessions?.shutdownAll()")
+    opened.page.evaluate("() => window.jupyterapp?.serviceManager?.sessions?.shutdownAll()")
     context.close()
     return results
 

@@ -5,7 +5,6 @@ and ``index.json``, and ``head.json``, written last. It is made under a temporar
 whole, so a run that was killed leaves nothing that looks finished.
 """
 
-import dataclasses
 import hashlib
 import json
 import logging
@@ -13,7 +12,7 @@ import os
 import shutil
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ragkit.documents import LoadProblem, LoadReport
@@ -92,9 +91,10 @@ class FolderCache:
                 finally:
                     store.close()
                 corpus.index.save(workshop / "index")
-                head = {"content": self.content, "problems": [vars(entry) for entry in report.problems],
-                        "warnings": [vars(entry) for entry in report.warnings],
-                        "too_long": [dataclasses.asdict(entry) for entry in too_long]}
+                head = {"content": self.content}
+                for name, entries in (("problems", report.problems), ("warnings", report.warnings),
+                                      ("too_long", too_long)):
+                    head[name] = [asdict(entry) for entry in entries]
                 (workshop / "head.json").write_text(json.dumps(head), encoding="utf-8")
                 shutil.rmtree(self.home, ignore_errors=True)
                 os.replace(workshop, self.home)

@@ -53,7 +53,6 @@ class Corpus:
 
     def _select(self, filters: RetrievalFilters, reader: frozenset[str]) -> "Selection":
         documents = select_documents(self.documents.values(), filters, reader)
-        allowed = np.fromiter((key in documents.allowed for key in self._keys), dtype=bool, count=len(self._keys))
         per_document = np.bincount(self._owner, minlength=len(self._keys))
         excluded: dict[str, int] = {}
         hidden = 0
@@ -62,7 +61,7 @@ class Corpus:
                 hidden += count
             elif key in documents.excluded:
                 excluded[documents.excluded[key]] = excluded.get(documents.excluded[key], 0) + count
-        mask = allowed[self._owner]
+        mask = self.mask_of(documents.allowed)
         mask.flags.writeable = False  # so that the index may keep what it makes of it
         count = int(np.count_nonzero(mask))
         return Selection(documents, None if count == len(mask) else mask, count, tuple(sorted(excluded.items())),

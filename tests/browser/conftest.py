@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from coursekit import work
-from tests.browser.harness import LabPage, LabServer, find_browser
+from tests.browser.harness import LabPage, LabServer, find_browser, open_and_run
 
 ROOT = Path(__file__).parents[2]
 
@@ -49,17 +49,8 @@ def lab_page(browser, lab_server: LabServer) -> Iterator[Callable[..., LabPage]]
     context = browser.new_context(viewport={"width": 1400, "height": 1000})
 
     def open_notebook(notebook: str, timeout: float = 120) -> LabPage:
-        page = context.new_page()
         path = notebook if "/" in notebook else f"work/{notebook.removesuffix('.ipynb')}.ipynb"
-        page.goto(lab_server.address(path))
-        page.wait_for_function(
-            "() => window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel"
-            "?.status === 'idle'",
-            timeout=60_000,
-        )
-        opened = LabPage(page)
-        opened.run_all(timeout)
-        return opened
+        return open_and_run(context, lab_server, path, timeout)
 
     yield open_notebook
     for page in context.pages:  # else the kernels of all tests so far would share the machine with the next

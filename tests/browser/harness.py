@@ -12,7 +12,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
 INSTALLED = (
@@ -231,6 +231,19 @@ class LabPage:
     def screenshot(self, path: Path) -> None:
         """What the page looks like now, for a person to look at."""
         self.page.screenshot(path=path)
+
+
+def open_and_run(context: BrowserContext, server: LabServer, path: str, timeout: float = 120) -> LabPage:
+    """Open a notebook of the server's folder in a new page and run all its cells."""
+    page = context.new_page()
+    page.goto(server.address(path))
+    page.wait_for_function(
+        "() => window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'",
+        timeout=60_000,
+    )
+    opened = LabPage(page)
+    opened.run_all(timeout)
+    return opened
 
 
 def measure_latency(page: Page, presses: list[str], quiet: float = 300) -> list[float]:
