@@ -8,6 +8,7 @@ import datetime
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
@@ -17,6 +18,7 @@ from ragkit.documents import Document, DocumentKey
 PUBLIC = "public"
 NOT_PERMITTED = "not_permitted"
 SUPERSEDED = "superseded"
+NAMED = 12  # so many names a refusal lists, no more
 
 
 def _strict_date(value: Any) -> Any:
@@ -137,6 +139,27 @@ def select_documents(documents: Iterable[Document], filters: RetrievalFilters | 
         else:
             excluded[document.key] = reason
     return DocumentSelection(frozenset(allowed), excluded, hidden)
+
+
+def way_in(reason: str, document: Document) -> str:
+    """What would have let a left-out document take part."""
+    if reason != SUPERSEDED:
+        return f"Without the filter {reason} it would be searched."
+    if document.effective_date is None:
+        return "A newer version is in force."
+    return f"A newer version is in force; effective_before={document.effective_date} asks for this one."
+
+
+def unknown_names(filters: RetrievalFilters, documents: Collection[Document]) -> str:
+    """What the filters ask for that none of the documents has, with what there is instead."""
+    sentences = ""
+    for name, wanted, known in (("topic", filters.topic, {document.topic for document in documents} - {None}),
+                                ("document_id", filters.document_id, {document.id for document in documents})):
+        for value in sorted(set(wanted or ()) - known):
+            near = get_close_matches(value, known, n=3) or sorted(known)
+            sentences += f" No document has {name} {value!r}; there is {', '.join(near[:NAMED])}" + (
+                f" and {len(near) - NAMED} more." if len(near) > NAMED else ".")
+    return sentences
 
 
 def _failing_filter(document: Document, filters: RetrievalFilters) -> str | None:

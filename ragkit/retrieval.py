@@ -5,9 +5,9 @@ comparisons re-decide the same candidates under other settings without searching
 """
 
 import html
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from functools import lru_cache
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from ragkit.chunking import Chunk
 from ragkit.documents import Document, DocumentKey
 from ragkit.embedding import Embedder, too_long
-from ragkit.filters import NOT_PERMITTED, DocumentSelection, RetrievalFilters, select_documents
+from ragkit.filters import NOT_PERMITTED, DocumentSelection, RetrievalFilters, select_documents, unknown_names, way_in
 from ragkit.hits import Hit, LinkResult, clamp, in_order
 from ragkit.index import Match, VectorIndex
 from ragkit.parents import auto_merge, expand_parents
@@ -28,7 +28,6 @@ BELOW_THRESHOLD = "below_threshold"
 BEYOND_EVIDENCE_TOP_K = "beyond_evidence_top_k"
 SELECTIONS_KEPT = 64
 NO_FILTERS = RetrievalFilters()
-NAMED = 12  # so many names a refusal lists, no more
 
 
 class Corpus:
@@ -125,6 +124,11 @@ class RetrievalResult:
     refusal_reason: RefusalReason | None
     trace: Trace
     explanation: str = ""
+
+    @property
+    def refused_by(self) -> str | None:
+        """The link that emptied the result; None when there is evidence."""
+        return next(entry.link for entry in self.trace.links if not entry.count_out) if self.refused else None
 
     def __repr__(self) -> str:
         # The whole texts would fill pages; they are in the attributes.
@@ -242,9 +246,10 @@ def _refusal(candidates: Candidates, evidence: Sequence[Hit], settings: Settings
         return RefusalReason.NO_CANDIDATES, "There is nothing to search."
     if not candidates.hits:
         return RefusalReason.FILTERED_OUT, "The filters leave no document."
-    nearest = candidates.hits[0].score
+    nearest = clamp(candidates.hits[0].score)
+    keeping = f"; {math.floor(nearest * 1000) / 1000:g} would keep it" if nearest >= 0.001 else ""
     return (RefusalReason.BELOW_THRESHOLD,
-            f"The nearest candidate scores {clamp(nearest):.3f}, below min_score {settings.min_score:g}.")
+            f"The nearest candidate scores {nearest:.3f}, below min_score {settings.min_score:g}{keeping}.")
 
 
 def _explain(result: RetrievalResult, candidates: Candidates, corpus: Corpus, filters: RetrievalFilters,
@@ -258,7 +263,7 @@ def _explain(result: RetrievalResult, candidates: Candidates, corpus: Corpus, fi
 
     visible = [document for key, document in corpus.documents.items() if key not in documents.hidden]
     if result.refusal_reason is RefusalReason.FILTERED_OUT:
-        result = replace(result, explanation=result.explanation + _unknown_names(filters, visible))
+        result = replace(result, explanation=result.explanation + unknown_names(filters, visible))
     excluded = nearest(documents.excluded.keys())
     best = candidates.hits[0].score if candidates.hits else -1.0
     if excluded is not None and excluded.score > best:
@@ -266,7 +271,8 @@ def _explain(result: RetrievalResult, candidates: Candidates, corpus: Corpus, fi
         reason = documents.excluded[chunk.document_id, chunk.version]
         result = replace(result, explanation=(
             f"{result.explanation} Nearest of all is {chunk.document_id} version {chunk.version} "
-            f"at {clamp(excluded.score):.3f}, which was left out: {reason}."))
+            f"at {clamp(excluded.score):.3f}, which was left out: {reason}. "
+            f"{way_in(reason, corpus.documents[chunk.document_id, chunk.version])}"))
     hidden = nearest(documents.hidden) if operator else None
     if hidden is not None:
         note = f"the nearest hidden chunk is {hidden.id} at {clamp(hidden.score):.3f}"
@@ -274,18 +280,6 @@ def _explain(result: RetrievalResult, candidates: Candidates, corpus: Corpus, fi
                       for entry in result.trace.links)
         result = replace(result, trace=Trace(links))
     return result
-
-
-def _unknown_names(filters: RetrievalFilters, documents: Collection[Document]) -> str:
-    """What the filters ask for that none of the documents has, with what there is instead."""
-    sentences = ""
-    for name, wanted, known in (("topic", filters.topic, {document.topic for document in documents} - {None}),
-                                ("document_id", filters.document_id, {document.id for document in documents})):
-        for value in sorted(set(wanted or ()) - known):
-            near = get_close_matches(value, known, n=3) or sorted(known)
-            sentences += f" No document has {name} {value!r}; there is {', '.join(near[:NAMED])}" + (
-                f" and {len(near) - NAMED} more." if len(near) > NAMED else ".")
-    return sentences
 
 
 def _groups(reader: Collection[str]) -> frozenset[str]:

@@ -101,7 +101,9 @@ def test_a_threshold_that_empties_the_result_is_a_typed_refusal():
     result = ask(scored(a=0.3), min_score=0.4)
     assert (result.refused, result.refusal_reason) == (True, RefusalReason.BELOW_THRESHOLD)
     assert result.refusal_reason == "below_threshold"
-    assert result.explanation == "The nearest candidate scores 0.300, below min_score 0.4."
+    assert result.explanation == "The nearest candidate scores 0.300, below min_score 0.4; 0.3 would keep it."
+    assert result.refused_by == "select"
+    assert found(ask(scored(a=0.3), min_score=0.3).evidence) == ["a"], "what the explanation promises"
     assert result.evidence == () and found(result.candidates) == ["a"]
     adds_up(result)
 
@@ -135,8 +137,26 @@ def test_filtered_out_says_what_was_nearest():
     result = ask(scored(a=0.9), RetrievalFilters(document_id="z"))
     assert (result.refusal_reason, result.candidates) == (RefusalReason.FILTERED_OUT, ())
     assert result.explanation == ("The filters leave no document. No document has document_id 'z'; there is a. "
-                                  "Nearest of all is a version 1 at 0.900, which was left out: document_id.")
+                                  "Nearest of all is a version 1 at 0.900, which was left out: document_id. "
+                                  "Without the filter document_id it would be searched.")
+    assert result.refused_by == "filter"
     adds_up(result)
+
+
+def test_what_the_explanation_promises_comes_true():
+    """Rounded up, the score in the explanation would not keep the hit."""
+    corpus = scored(a=0.29997)
+    explanation = ask(corpus, min_score=0.4).explanation
+    assert explanation == "The nearest candidate scores 0.300, below min_score 0.4; 0.299 would keep it."
+    assert found(ask(corpus, min_score=0.299).evidence) == ["a"] and not ask(corpus, min_score=0.3).evidence
+    documents = {"old": document("d", version="1", date="2024-01-01"), "new": document("d", version="2", date="2025-01-01")}
+    two = corpus_of({"old": at(0.9), "new": at(0.1)}, documents)
+    superseded = ask(two, min_score=0.5)
+    assert superseded.explanation.endswith(
+        "Nearest of all is d version 1 at 0.900, which was left out: superseded. "
+        "A newer version is in force; effective_before=2024-01-01 asks for this one.")
+    assert found(ask(two, RetrievalFilters(effective_before="2024-01-01"), min_score=0.5).evidence) == ["old"]
+    assert ask(scored(a=0.9), min_score=0.5).refused_by is None
 
 
 def test_below_threshold_names_something_left_out_only_when_it_was_nearer():
