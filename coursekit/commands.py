@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 
-from . import environment, work
+from . import environment, local_llm, work
 from .environment import ROOT, SetupError
 
 USAGE = """usage: python3 course.py COMMAND
@@ -16,6 +16,7 @@ USAGE = """usage: python3 course.py COMMAND
                          further arguments go to pytest
   check                  say what works here and what does not, and the way out
   reset [CHAPTER]        restore work/'s copy of a chapter (3, 03 or 03_name) or of all; yours is kept
+  local-llm              set up if needed and install a small language model for chapter 07 (about 95 MB)
   bench [...]            set up if needed and measure the package's speed on this machine"""
 
 NOTEBOOKS, WORK = ROOT / "notebooks", ROOT / "work"
@@ -23,7 +24,14 @@ NOTEBOOKS, WORK = ROOT / "notebooks", ROOT / "work"
 
 def main(arguments: list[str]) -> int:
     """Run one command; its exit code. What stops it is said in a sentence."""
-    commands = {"lab": lab, "test": test, "check": check, "reset": reset, "bench": bench}
+    commands = {
+        "lab": lab,
+        "test": test,
+        "check": check,
+        "reset": reset,
+        "local-llm": install_local_llm,
+        "bench": bench,
+    }
     name, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
     if name in {"", "-h", "--help", "help"}:
         print(USAGE)
@@ -31,7 +39,7 @@ def main(arguments: list[str]) -> int:
     if name not in commands:
         print(f"There is no command {name!r}: the commands are {', '.join(commands)}.", file=sys.stderr)
         return 2
-    if rest and rest[0] in {"-h", "--help"} and name in {"check", "reset", "bench"}:
+    if rest and rest[0] in {"-h", "--help"} and name in {"check", "reset", "local-llm", "bench"}:
         print(USAGE)
         return 0
     try:
@@ -119,6 +127,16 @@ def reset(rest: list[str]) -> int:
     for master in chosen:
         kept = work.reset(master, WORK)
         print(f"work/{master.name} is as new" + (f"; yours is kept as work/{kept.name}" if kept else ""))
+    return 0
+
+
+def install_local_llm(rest: list[str]) -> int:
+    """Install the small language model of chapter 07."""
+    if rest:
+        print(f"local-llm takes no arguments, and got {rest[0]!r}", file=sys.stderr)
+        return 2
+    environment.ensure()
+    local_llm.install()
     return 0
 
 

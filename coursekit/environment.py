@@ -118,13 +118,13 @@ def ensure() -> None:
     try:
         if not in_conda():
             _make_venv()
-        _run("install", "packages", [python(), "-m", "pip", "install", "-r", LOCK])
-        _run(
+        run_step("install", "packages", [python(), "-m", "pip", "install", "-r", LOCK])
+        run_step(
             "install",
             "ragkit",
             [python(), "-m", "pip", "install", "--no-deps", "--no-build-isolation", "--editable", ROOT],
         )
-        _run(
+        run_step(
             "register",
             "the kernel",
             [
@@ -197,7 +197,7 @@ def _quieten_jupyterlab() -> None:
     )
 
 
-def _run(verb: str, what: str, command: list) -> None:
+def run_step(verb: str, what: str, command: list) -> None:
     """Run one step, its output in the log, a counter on the screen. Raises SetupError with the reason."""
     log = prefix() / LOG
     environment = {

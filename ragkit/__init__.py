@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 _HOME = {
+    "Answer": "ragkit.answer",
     "KnowledgeBase": "ragkit.knowledge_base",
     "RefusalReason": "ragkit.refusal",
     "RetrievalFilters": "ragkit.filters",
@@ -23,6 +24,7 @@ _HOME = {
 __all__ = sorted(_HOME)
 
 if TYPE_CHECKING:
+    from ragkit.answer import Answer
     from ragkit.documents import load_folder
     from ragkit.evaluation import load_questions
     from ragkit.filters import RetrievalFilters

@@ -1,4 +1,4 @@
-"""The command line: ``python -m ragkit check | ask`` (chapters 00 and 03).
+"""The command line: ``python -m ragkit check | ask`` (chapters 00, 03 and 07).
 
 Exit codes: 0 done (a refusal is an answer too), 1 a check failed, 2 the command cannot be carried out.
 """
@@ -31,17 +31,21 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m ragkit", description="Ask a folder of documents.")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("check", help="check the set-up, a line a part")
-    ask = commands.add_parser("ask", help="evidence for a question, or a refusal with its reason")
+    ask = commands.add_parser("ask", help="a checked answer with its sources, or a refusal with its reason")
     ask.add_argument("folder", help="a folder of .md, .txt, .html, .pdf and .docx files")
     ask.add_argument("question")
     ask.add_argument("--settings", metavar="FILE.toml", help="settings to start from")
     ask.add_argument("--top-k", type=int, metavar="N", help="candidates to recall")
     ask.add_argument("--evidence-top-k", type=int, metavar="N", help="contexts to keep at most")
     ask.add_argument("--min-score", type=float, metavar="X", help="inclusive threshold in [0, 1]")
+    ask.add_argument("--min-grade", type=float, metavar="X", help="inclusive threshold in [0, 1] for the evidence's grade")
+    ask.add_argument("--context-tokens", type=int, metavar="N", help="tokens that the evidence may take in a prompt")
+    ask.add_argument("--generator", metavar="NAME", help="extractive (default), openai:MODEL or local[:PATH]")
     ask.add_argument("--embedder", metavar="NAME", help="minilm (default), multilingual, hashing, or a model folder")
     ask.add_argument("--topic", action="append", help="only documents on this topic; may be repeated")
     ask.add_argument("--effective-before", metavar="YYYY-MM-DD", help="what was in force on that day")
     ask.add_argument("--reader", action="append", default=[], metavar="GROUP", help="a group you belong to")
+    ask.add_argument("--evidence", action="store_true", help="show the evidence with its scores")
     ask.add_argument("--trace", action="store_true", help="show what each link did")
     ask.add_argument("--json", action="store_true", help="print JSON")
     return parser
@@ -52,7 +56,8 @@ def _ask(options: argparse.Namespace) -> int:
     from ragkit.settings import Settings
 
     settings = Settings.from_toml(options.settings) if options.settings else Settings()
-    changes = {name: getattr(options, name) for name in ("top_k", "evidence_top_k", "min_score", "embedder")}
+    changes = {name: getattr(options, name) for name in ("top_k", "evidence_top_k", "min_score", "min_grade",
+                                                         "context_tokens", "generator", "embedder")}
     settings = settings.replace(**{name: value for name, value in changes.items() if value is not None})
     filters = RetrievalFilters(topic=options.topic, effective_before=options.effective_before)
     if not options.question.strip():
@@ -64,21 +69,27 @@ def _ask(options: argparse.Namespace) -> int:
     base = KnowledgeBase.from_folder(options.folder, settings)
     for problem in base.load_report.problems:
         print(f"not read: {problem.source}: {problem.reason} ({problem.advice})", file=sys.stderr)
-    result = base.retrieve(options.question, filters, reader=options.reader)
+    answer = base.ask(options.question, filters, reader=options.reader)
     if options.json:
-        print(json.dumps(_as_dict(result, base, options.trace), ensure_ascii=False, indent=2))
+        print(json.dumps(_as_dict(answer, base, options.trace), ensure_ascii=False, indent=2))
         return 0
-    if result.refused:
-        print(f"Refused: {result.refusal_reason}. {result.explanation}")
-    for number, entry in enumerate(_evidence(result, base), 1):
+    print(answer)
+    if options.evidence:
+        print(f"\nEvidence:\n{_evidence_text(answer.result, base)}")
+    if options.trace:
+        print(f"\n{answer.trace}")
+    return 0
+
+
+def _evidence_text(result, base) -> str:
+    entries = []
+    for entry in _evidence(result, base):
         place = " > ".join(entry["heading_path"])
         page = f", page {entry['page']}" if entry["page"] is not None else ""
-        print(f"[{number}] {entry['score']:.3f}  {entry['document']} version {entry['version']}, "
-              f"{entry['source']}{page}, line {entry['line']}" + (f": {place}" if place else ""))
-        print("    " + entry["text"].strip().replace("\n", "\n    ") + "\n")
-    if options.trace:
-        print(result.trace)
-    return 0
+        entries.append(f"{entry['score']:.3f}  {entry['document']} version {entry['version']}, {entry['source']}{page}, "
+                       f"line {entry['line']}" + (f": {place}" if place else "")
+                       + "\n    " + entry["text"].strip().replace("\n", "\n    "))
+    return "\n".join(entries) or "none"
 
 
 def _evidence(result, base) -> list[dict]:
@@ -95,11 +106,9 @@ def _evidence(result, base) -> list[dict]:
     return entries
 
 
-def _as_dict(result, base, with_trace: bool) -> dict:
-    plain = {"question": result.query, "refused": result.refused,
-             "refusal_reason": result.refusal_reason and str(result.refusal_reason),
-             "explanation": result.explanation, "evidence": _evidence(result, base)}
-    return plain | {"trace": result.trace.to_dict()} if with_trace else plain
+def _as_dict(answer, base, with_trace: bool) -> dict:
+    plain = answer.to_dict() | {"evidence": _evidence(answer.result, base)}
+    return plain if with_trace else {name: value for name, value in plain.items() if name != "trace"}
 
 
 def _sentence(error: Exception) -> str:

@@ -1,9 +1,10 @@
-"""The knowledge base: documents in, evidence out (chapters 00 and 12)."""
+"""The knowledge base: documents in, evidence and answers out (chapters 00, 07 and 12)."""
 
 import html
 import logging
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +18,12 @@ from ragkit.parents import ChunkTree
 from ragkit.paths import cache_folder
 from ragkit.retrieval import Corpus, RetrievalResult, retrieve
 from ragkit.settings import Settings
+
+if TYPE_CHECKING:
+    from ragkit.answer import Answer
+    from ragkit.citations import SupportJudge
+    from ragkit.generation import Generator
+    from ragkit.refusal import EvidenceGrader
 
 logger = logging.getLogger("ragkit.knowledge_base")
 
@@ -42,6 +49,7 @@ class KnowledgeBase:
         self.embedder = embedder or CachedEmbedder(make_embedder(self.settings.embedder), cache_folder())
         self.load_report: LoadReport | None = None
         self.too_long: tuple[TooLong, ...] = ()
+        self._generators: dict[str, Generator] = {}
         self.corpus = Corpus({}, ChunkTree(), FaissIndex(self.embedder.dimension), self.embedder)
         self.add(documents)
 
@@ -134,11 +142,65 @@ class KnowledgeBase:
             operator: adds what the reader may not see to the trace. Never show that trace to the reader.
             query_vector: shape (dimension,), when the question is encoded already.
         """
-        given = {"top_k": top_k, "evidence_top_k": evidence_top_k}
+        return self._retrieve(self._settings(top_k, evidence_top_k, min_score), question, filters, reader, operator,
+                              query_vector)
+
+    def ask(self, question: str, filters: RetrievalFilters | dict | None = None, *, top_k: int | None = None,
+            evidence_top_k: int | None = None, min_score: float | None = _KEEP, min_grade: float | None = _KEEP,
+            context_tokens: int | None = None, reader: Collection[str] | None = None, operator: bool = False,
+            query_vector: np.ndarray | None = None, generator: "Generator | str | None" = None,
+            grader: "EvidenceGrader | None" = None, judge: "SupportJudge | None" = None) -> "Answer":
+        """An answer whose every sentence was checked against its sources, or a refusal with its reason (chapter 07).
+
+        Args:
+            question, filters, top_k, evidence_top_k, min_score, reader, operator, query_vector: as in ``retrieve``.
+            min_grade: overrides the setting; ``min_grade=None`` does not grade the evidence.
+            context_tokens: overrides the setting.
+            generator: who writes the answer: an object, or a name as in the settings.
+            grader: what grades the evidence in the place of the deterministic grader; has its own threshold.
+            judge: what checks the sentences in the place of the deterministic judge.
+
+        Raises:
+            ragkit.generation.GenerationError: the generator was set up wrongly, or gave nothing. A server
+                that fails is no error: the extractive generator answers, and the trace says so.
+        """
+        from ragkit.answer import answer_from
+
+        settings = self._settings(top_k, evidence_top_k, min_score, min_grade, context_tokens)
+        result = self._retrieve(settings, question, filters, reader, operator, query_vector)
+        if grader is None and settings.min_grade is not None:
+            from ragkit.refusal import SignalGrader
+
+            grader = SignalGrader(self.embedder, min_grade=settings.min_grade)
+        if judge is None:
+            from ragkit.citations import SignalJudge
+
+            judge = SignalJudge(self.embedder)
+        return answer_from(result, self.corpus.documents, settings, generator=self._generator(generator),
+                           fallback=self._generator("extractive"), grader=grader, judge=judge)
+
+    def _generator(self, wanted: "Generator | str | None") -> "Generator":
+        """A name's generator is made once: a local model takes seconds to load."""
+        wanted = self.settings.generator if wanted is None else wanted
+        if not isinstance(wanted, str):
+            return wanted
+        if wanted not in self._generators:
+            from ragkit.generation import make_generator
+
+            self._generators[wanted] = make_generator(wanted, self.embedder)
+        return self._generators[wanted]
+
+    def _settings(self, top_k: int | None, evidence_top_k: int | None, min_score: float | None,
+                  min_grade: float | None = _KEEP, context_tokens: int | None = None) -> Settings:
+        """The settings with what a call overrides."""
+        given = {"top_k": top_k, "evidence_top_k": evidence_top_k, "context_tokens": context_tokens}
         changes = {name: value for name, value in given.items() if value is not None}
-        if min_score is not _KEEP:
-            changes["min_score"] = min_score
-        settings = self.settings.replace(**changes) if changes else self.settings
+        thresholds = {"min_score": min_score, "min_grade": min_grade}
+        changes |= {name: value for name, value in thresholds.items() if value is not _KEEP}
+        return self.settings.replace(**changes) if changes else self.settings
+
+    def _retrieve(self, settings: Settings, question: str, filters: RetrievalFilters | dict | None,
+                  reader: Collection[str] | None, operator: bool, query_vector: np.ndarray | None) -> RetrievalResult:
         if isinstance(filters, dict):
             filters = RetrievalFilters(**filters)
         elif filters is not None and not isinstance(filters, RetrievalFilters):

@@ -11,6 +11,8 @@ from pathlib import Path
 CHUNKERS = ("fixed", "sentence", "heading", "hierarchical")
 EXPANSIONS = ("none", "parents", "auto_merge")
 UNITS = ("characters", "tokens")
+GENERATORS = ("extractive", "openai", "local")
+ORDERS = ("best_first", "best_at_both_ends")
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,11 @@ class Settings:
         expansion: "none", "parents" or "auto_merge" (chapter 04).
         parent_level: the level that "parents" climbs to; 1 is the longest.
         merge_ratio: share of a parent's children that must be hit before "auto_merge" climbs, in (0, 1].
+        min_grade: inclusive threshold in [0, 1] for the grade of the evidence, when asking; None does not
+            grade (chapter 05).
+        context_tokens: the most tokens that the evidence may take in the prompt (chapter 06).
+        context_order: "best_first" or "best_at_both_ends".
+        generator: who writes answers: "extractive", "openai:MODEL" or "local:PATH" (chapter 07).
     """
 
     chunker: str = "hierarchical"
@@ -44,6 +51,10 @@ class Settings:
     expansion: str = "parents"
     parent_level: int = 2
     merge_ratio: float = 0.5
+    min_grade: float | None = 0.5
+    context_tokens: int = 1500
+    context_order: str = "best_first"
+    generator: str = "extractive"
 
     def __post_init__(self) -> None:
         if isinstance(self.level_sizes, list):  # as TOML and JSON have it
@@ -51,19 +62,24 @@ class Settings:
         _one_of("chunker", self.chunker, CHUNKERS)
         _one_of("expansion", self.expansion, EXPANSIONS)
         _one_of("size_unit", self.size_unit, UNITS)
-        for name in ("chunk_size", "top_k", "evidence_top_k", "parent_level"):
+        _one_of("context_order", self.context_order, ORDERS)
+        for name in ("chunk_size", "top_k", "evidence_top_k", "parent_level", "context_tokens"):
             _whole(name, getattr(self, name), 1)
         _whole("chunk_overlap", self.chunk_overlap, 0)
         _falling("level_sizes", self.level_sizes)
         if self.chunk_overlap >= self.chunk_size:
             raise ValueError(f"chunk_overlap ({self.chunk_overlap}) must be smaller than "
                              f"chunk_size ({self.chunk_size})")
-        if self.min_score is not None and not _within(self.min_score, 0.0, 1.0):
-            raise ValueError(f"min_score ({self.min_score!r}) must lie in [0, 1], or be None for no threshold")
+        for name in ("min_score", "min_grade"):
+            value = getattr(self, name)
+            if value is not None and not _within(value, 0.0, 1.0):
+                raise ValueError(f"{name} ({value!r}) must lie in [0, 1], or be None for no threshold")
         if not _within(self.merge_ratio, 0.0, 1.0) or self.merge_ratio == 0:
             raise ValueError(f"merge_ratio ({self.merge_ratio!r}) must lie in (0, 1]")
         if not isinstance(self.embedder, str) or not self.embedder.strip():
             raise ValueError(f"embedder ({self.embedder!r}) must be a name or a folder")
+        if str(self.generator).partition(":")[0] not in GENERATORS:
+            raise ValueError(f"generator ({self.generator!r}) must be 'extractive', 'openai:MODEL' or 'local:PATH'")
 
     def replace(self, **changes) -> "Settings":
         """A copy with some values changed; an unknown name is an error that lists the known ones."""

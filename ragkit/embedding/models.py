@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ragkit.embedding.base import check_texts, progress_wanted
+from ragkit.embedding.base import TokenVectors, check_texts, progress_wanted
 
 BATCH = 16
 LONG_WORK = 256  # texts from which a progress bar is worth showing
@@ -67,6 +67,26 @@ class SentenceTransformerEmbedder:
     def encode_passages(self, texts: Sequence[str]) -> np.ndarray:
         """float32 (n, dimension), unit rows."""
         return self._encode(check_texts(texts), self.passage_prefix)
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
+        """For each text the vectors of its tokens in their context, and where in the text they stand.
+
+        The model's own last layer before it is averaged to one vector; marks that it adds itself are left out.
+        Tokens after the model's limit are not there.
+        """
+        texts, result = check_texts(texts), []
+        for start in range(0, len(texts), BATCH):
+            batch = texts[start:start + BATCH]
+            vectors = self._model.encode(batch, output_value="token_embeddings", batch_size=BATCH,
+                                         convert_to_numpy=False, show_progress_bar=False)
+            read = self._model.tokenizer(batch, truncation=True, max_length=self.max_tokens, verbose=False,
+                                         return_offsets_mapping=True, return_special_tokens_mask=True)
+            for rows, spans, special in zip(vectors, read["offset_mapping"], read["special_tokens_mask"], strict=True):
+                kept = [position for position, mark in enumerate(special) if not mark]
+                found = rows.cpu().numpy().astype(np.float32)[kept]
+                found /= np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
+                result.append(TokenVectors(found, np.array(spans, dtype=np.int64).reshape(-1, 2)[kept]))
+        return result
 
     def _encode(self, texts: list[str], prefix: str) -> np.ndarray:
         from tqdm.auto import tqdm

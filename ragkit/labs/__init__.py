@@ -8,9 +8,11 @@ from importlib import import_module
 
 _HOME = {
     "chunking_lab": "ragkit.labs.chunking",
+    "citations_lab": "ragkit.labs.citations",
     "embedding_lab": "ragkit.labs.embedding",
     "evidence_lab": "ragkit.labs.evidence",
     "merge_lab": "ragkit.labs.merge",
+    "refusal_lab": "ragkit.labs.refusal",
 }
 
 __all__ = sorted(_HOME)

@@ -89,3 +89,14 @@ def choice(description: str, options: Mapping[str, object] | list) -> widgets.Dr
     """A list to choose from."""
     return widgets.Dropdown(options=options, description=description,
                             style={"description_width": "10em"}, layout={"width": "34em"})
+
+
+def text_area(description: str, rows: int = 6) -> widgets.Textarea:
+    """A field for several lines of text that updates with every key."""
+    return widgets.Textarea(description=description, continuous_update=True, rows=rows,
+                            style={"description_width": "10em"}, layout={"width": "60em"})
+
+
+def switch(description: str) -> widgets.Checkbox:
+    """On or off."""
+    return widgets.Checkbox(description=description, indent=False, layout={"margin": "0 0 0 10.5em", "width": "40em"})

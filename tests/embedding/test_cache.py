@@ -12,7 +12,7 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from ragkit.embedding import CachedEmbedder, Embedder, HashingEmbedder
+from ragkit.embedding import CachedEmbedder, Embedder, HashingEmbedder, shared_embedder
 from tests.fixtures import ROOT
 
 TEXTS = ["one", "two", "three", "two", "", "四"]
@@ -199,3 +199,9 @@ def test_several_processes_share_one_cache(tmp_path):
     cached = CachedEmbedder(Counting(), tmp_path)
     np.testing.assert_array_equal(cached.encode_passages(texts), HashingEmbedder(64).encode_passages(texts))
     assert cached.misses == 0
+
+
+def test_one_shared_embedder_a_process_with_its_cache():
+    shared = shared_embedder("hashing")
+    assert shared is shared_embedder("hashing")
+    assert isinstance(shared, CachedEmbedder) and isinstance(shared.embedder, HashingEmbedder)

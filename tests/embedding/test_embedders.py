@@ -10,6 +10,7 @@ from ragkit.embedding import (
     MultilingualEmbedder,
     SentenceTransformerEmbedder,
     make_embedder,
+    token_embedder,
     too_long,
 )
 from tests.fixtures import minilm, python
@@ -217,3 +218,27 @@ def test_the_cache_goes_by_the_name(tiny_model, tmp_path):
     one = CachedEmbedder(SentenceTransformerEmbedder(folder), tmp_path)
     two = CachedEmbedder(SentenceTransformerEmbedder(folder, passage_prefix="cap "), tmp_path)
     assert not np.allclose(one.encode_passages(["hotel"]), two.encode_passages(["hotel"]), atol=1e-4)
+
+
+def test_token_vectors_stand_for_the_words_of_the_text():
+    embedder = SentenceTransformerEmbedder()
+    text = "Berlin hotels cost 150 euros."
+    (tokens,) = embedder.encode_tokens([text])
+    assert [text[start:end] for start, end in tokens.spans] == ["Berlin", "hotels", "cost", "150", "euros", "."]
+    assert tokens.vectors.shape == (6, embedder.dimension)
+    assert np.allclose(np.linalg.norm(tokens.vectors, axis=1), 1, atol=1e-5)
+    (other,) = embedder.encode_tokens(["A lodging in Hamburg"])
+    near = tokens.vectors @ other.vectors.T
+    assert near[1].argmax() == 1  # "hotels" is nearest to "lodging"
+
+
+def test_token_vectors_of_nothing_and_of_much():
+    empty, long = minilm().encode_tokens(["", "a " * 400])
+    assert empty.vectors.shape == (0, 384) and empty.spans.shape == (0, 2)
+    assert len(long.vectors) == len(long.spans) == 254  # the model reads 256, of which two are its own marks
+
+
+def test_a_cache_passes_its_embedder_on_for_tokens(tmp_path):
+    embedder = SentenceTransformerEmbedder()
+    assert token_embedder(CachedEmbedder(embedder, tmp_path)) is embedder
+    assert token_embedder(HashingEmbedder()) is None

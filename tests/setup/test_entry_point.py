@@ -113,7 +113,7 @@ def test_an_unknown_command_names_the_others(clone):
     result = run(clone, "eval")
     assert result.returncode == 2
     assert result.stderr.strip() == (
-        "There is no command 'eval': the commands are lab, test, check, reset, bench."
+        "There is no command 'eval': the commands are lab, test, check, reset, local-llm, bench."
     )
 
 

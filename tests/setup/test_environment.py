@@ -43,7 +43,7 @@ def steps(monkeypatch):
         environment.python().touch()
 
     monkeypatch.setattr(environment, "_make_venv", make_venv)
-    monkeypatch.setattr(environment, "_run", lambda verb, what, command: taken.append(what))
+    monkeypatch.setattr(environment, "run_step", lambda verb, what, command: taken.append(what))
     return taken
 
 
@@ -60,18 +60,18 @@ def test_a_second_run_does_nothing(clone, steps):
 
 @pytest.mark.parametrize("last", ["packages", "ragkit", "the kernel"])
 def test_an_interrupted_set_up_is_finished_by_the_next_run(clone, steps, monkeypatch, last):
-    record = environment._run
+    record = environment.run_step
 
     def fail(verb, what, command):
         record(verb, what, command)
         if what == last:
             raise SetupError("the power went")
 
-    monkeypatch.setattr(environment, "_run", fail)
+    monkeypatch.setattr(environment, "run_step", fail)
     with pytest.raises(SetupError, match="the power went"):
         environment.ensure()
     assert environment.state() == "unfinished"
-    monkeypatch.setattr(environment, "_run", record)
+    monkeypatch.setattr(environment, "run_step", record)
     steps.clear()
     environment.ensure()
     assert (steps, environment.state()) == (ALL, "ready")
@@ -147,7 +147,7 @@ def test_why_pip_failed(output, sentence, tmp_path):
 def test_a_step_that_fails_leaves_its_log(clone, capsys):
     environment.VENV.mkdir()
     with pytest.raises(SetupError, match="it broke"):
-        environment._run("try", "it", [sys.executable, "-c", "print('a line'); raise SystemExit('it broke')"])
+        environment.run_step("try", "it", [sys.executable, "-c", "print('a line'); raise SystemExit('it broke')"])
     assert (environment.VENV / environment.LOG).read_text(encoding="utf-8").split() == [
         "a",
         "line",
@@ -180,7 +180,7 @@ def test_the_course_s_conda_environment_is_used_in_place(clone, monkeypatch, tmp
     monkeypatch.setattr(sys, "prefix", str(conda))
     assert (environment.prefix(), environment.python()) == (conda, Path(sys.executable))
     taken = []
-    monkeypatch.setattr(environment, "_run", lambda verb, what, command: taken.append(what))
+    monkeypatch.setattr(environment, "run_step", lambda verb, what, command: taken.append(what))
     environment.ensure()
     assert taken == ALL[1:] and environment.state() == "ready" and not environment.VENV.exists()
 

@@ -50,7 +50,7 @@ def test_the_readme_s_commands_exist():
     from coursekit.commands import USAGE
 
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    for command in set(re.findall(r"python3 course\.py (\w+)", text)):
+    for command in set(re.findall(r"python3 course\.py ([\w-]+)", text)):
         assert re.search(rf"^  {command} ", USAGE, re.MULTILINE), command
 
 

@@ -1,0 +1,199 @@
+"""Hard checks: a number, date, time, identifier or negation in a claim that its source does not bear out (chapter 07).
+
+Words in common say how close two sentences are; "180 days" and "150 days" are very close and cannot both be right.
+These checks look at the facts alone and name the values.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragkit.chunking import split_sentences
+from ragkit.citations.passage import Passage, Unit, claim_stems
+from ragkit.facts import Fact, agree, find_facts
+from ragkit.facts.negation import DENYING
+from ragkit.facts.units import units_in
+
+VALUES = ("number", "date", "time", "identifier")
+ROLE = 0.6   # a value stands in another role when its best unit fits the claim less than this share of the best one
+ROLE_WORDS = 2  # words around a value that the source has, from which they tell its place ("the code is QY-12": one)
+LONG = 40    # in a source of more units a value stands in many places, and which one is meant is not told by words
+CLOSE = 0.7  # units that fit the claim at least this share of the best one are read for negations
+
+
+@dataclass(frozen=True)
+class Clash:
+    """What is wrong with one fact of a claim.
+
+    Attributes:
+        kind: of the fact.
+        contrary: the source says something else in its place.
+        missing: the value is nowhere in the source.
+    """
+
+    kind: str
+    reason: str
+    contrary: bool
+    missing: bool = False
+
+
+@dataclass(frozen=True)
+class Part:
+    """A sentence of a claim: its content stems and its facts."""
+
+    text: str
+    stems: tuple[str, ...]
+    facts: tuple[Fact, ...]
+
+    def facts_of(self, *kinds: str) -> list[Fact]:
+        return [fact for fact in self.facts if fact.kind in kinds]
+
+
+def read_claim(text: str) -> tuple[Part, ...]:
+    """The sentences of a claim."""
+    texts = [text[start:end] for start, end in split_sentences(text)]
+    return tuple(Part(part, claim_stems(part), tuple(find_facts(part))) for part in texts)
+
+
+def find_clashes(claim: Sequence[Part], passage: Passage) -> list[Clash]:
+    """Everything in the claim that the source does not bear out, in the order of the claim."""
+    clashes = []
+    for part in claim:
+        values = [_check_value(fact, part, passage) for fact in part.facts_of(*VALUES)]
+        clashes += [clash for clash in values if clash]
+        clashes += _check_repeats(part, passage) + _check_negations(part, passage)
+    return clashes
+
+
+def missing_names(claim: Sequence[Part], source: str) -> list[str]:
+    """The names in the claim of which the source does not have every word. A hint only: a source may say "the
+    plant" where the claim says "Suzhou"."""
+    folded = source.casefold()
+    return [fact.text for part in claim for fact in part.facts_of("name")
+            if not all(word in folded for word in fact.value)]
+
+
+def fits(stems: set[str], passage: Passage) -> list[float]:
+    """How well each unit fits the words, in [0, 1]: the share it has of those that the source has at all.
+
+    A word that stands in few units counts more; one in the header row or a heading above counts half.
+    """
+    spread = Counter(stem for unit in passage.units for stem in set(unit.stems) & stems)
+    whole = sum(1 / count for count in spread.values())
+    if not whole:
+        return [0.0] * len(passage.units)
+    scores = []
+    for unit in passage.units:
+        own = stems & set(unit.stems)
+        near = (stems & (unit.header | passage.about)) - own
+        score = sum(1 / spread[stem] for stem in own) + sum(0.5 / spread[stem] for stem in near if stem in spread)
+        scores.append(score / whole)
+    return scores
+
+
+def _check_value(fact: Fact, part: Part, passage: Passage) -> Clash | None:
+    around = set(part.stems) - set(claim_stems(fact.text))
+    same, others = [], []
+    for unit, fit in zip(passage.units, fits(around, passage), strict=True):
+        for candidate in unit.facts:
+            if _matches(fact, candidate, unit):
+                same.append(fit)
+            elif _comparable(fact, candidate):
+                others.append((fit, candidate.text))
+        if fact.kind == "identifier" and fact.value in unit.text.casefold():
+            same.append(fit)
+    best = max(others, key=lambda other: other[0], default=None)
+    if not same:
+        if best is None:
+            return Clash(fact.kind, f"{fact.text} is not in the source", False, missing=True)
+        return Clash(fact.kind, f"{fact.text} is not in the source; it has {best[1]}", best[0] > 0, missing=True)
+    known = around & {stem for unit in passage.units for stem in unit.stems}
+    if best and len(known) >= ROLE_WORDS and len(passage.units) <= LONG and max(same) < ROLE * best[0]:
+        return Clash(fact.kind, f"{fact.text} is in the source, but elsewhere; here it has {best[1]}", True)
+    return None
+
+
+def _matches(fact: Fact, candidate: Fact, unit: Unit) -> bool:
+    """Whether the source's fact bears out the claim's. In a table the unit may stand in the header row."""
+    if not agree(fact, candidate):
+        return False
+    if fact.kind == candidate.kind == "number" and fact.value[1] and not candidate.value[1]:
+        said = units_in(unit.header_text)
+        return not said or any(base == fact.value[1] and abs(candidate.written * factor - fact.value[0]) < 1e-6
+                               for base, factor in said)
+    return True
+
+
+def _comparable(fact: Fact, candidate: Fact) -> bool:
+    """Whether the source's fact could stand in the claim's place: same kind, and for numbers the same unit."""
+    if fact.kind != candidate.kind:
+        return False
+    if fact.kind == "number":
+        return None in (fact.value[1], candidate.value[1]) or fact.value[1] == candidate.value[1]
+    if fact.kind == "date":
+        return (fact.value[0] == "weekday") == (candidate.value[0] == "weekday")
+    return True
+
+
+def _check_repeats(part: Part, passage: Passage) -> list[Clash]:
+    """A value said more often than the source has it, while another of its kind in the best unit is left over:
+    "paid every Thursday if approved by Thursday" where the source has a Thursday and a Tuesday."""
+    scores = fits(set(part.stems), passage)
+    best = passage.units[max(range(len(scores)), key=scores.__getitem__)] if scores else None
+    facts = part.facts_of(*VALUES)
+    for fact in facts:
+        said = sum(fact.kind == other.kind and fact.value == other.value for other in facts)
+        there = sum(agree(fact, candidate) for unit in passage.units for candidate in unit.facts)
+        left = [candidate for candidate in best.facts if _comparable(fact, candidate)
+                and not any(agree(candidate, other) for other in facts)] if said > there > 0 else []
+        if left:
+            return [Clash(fact.kind, f"{fact.text} stands in the claim {said} times, in the source {there}; "
+                                     f"it has {left[0].text}", True)]
+    return []
+
+
+def _check_negations(part: Part, passage: Passage) -> list[Clash]:
+    """Something is denied on one side only."""
+    stems = set(part.stems)
+    scores = fits(stems, passage)
+    order = sorted(range(len(scores)), key=lambda index: -scores[index])
+    close = [passage.units[index] for index in order if scores[index] > 0 and scores[index] >= CLOSE * scores[order[0]]]
+    own = part.facts_of("negation")
+    for negation in own:
+        unit = next((unit for unit in close if set(negation.value) & set(unit.stems)), None)
+        found = unit is not None
+        if not found and close and not _negations(close[0]):  # in other words, but nothing there denies anything
+            unit = close[0]
+        if unit and _said_otherwise(negation, own, unit):
+            continue
+        if unit and not _other_words_deny(stems, unit) and _odd(negation, own) != _odd(negation, _negations(unit)):
+            return [Clash("negation", f"the claim says “{negation.text}”, the source does not", found)]
+    for unit in close[:1]:
+        for negation in _negations(unit):
+            denied = negation.value and negation.value[0] in stems and not _other_words_deny(stems, unit)
+            if denied and _odd(negation, own) != _odd(negation, _negations(unit)):
+                return [Clash("negation", f"the source says “{negation.text}”, the claim does not", True)]
+    return []
+
+
+def _negations(unit: Unit) -> list[Fact]:
+    return [fact for fact in unit.facts if fact.kind == "negation"]
+
+
+def _said_otherwise(negation: Fact, own: Sequence[Fact], unit: Unit) -> bool:
+    """Whether the source has a negation of its own for this one, on another word: "nobody is allowed in" and "they
+    may not enter"."""
+    head = next((stem for stem in negation.value if not stem[0].isdigit()), None)
+    claimed = {stem for fact in own for stem in fact.value}
+    return head not in unit.stems and any(not claimed & set(other.value) for other in _negations(unit))
+
+
+def _odd(negation: Fact, among: Sequence[Fact]) -> bool:
+    """Whether an odd number of negations reaches what this one denies: two of them undo each other."""
+    nearest = [other for other in among if set(negation.value[:1]) & set(other.value)]
+    return len(nearest or [other for other in among if set(negation.value) & set(other.value)]) % 2 == 1
+
+
+def _other_words_deny(stems: set[str], unit: Unit) -> bool:
+    """Whether a denying word ("forbidden") stands on one side only: it may say there what a negation says here."""
+    return DENYING & stems != DENYING & set(unit.stems)

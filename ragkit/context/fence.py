@@ -1,0 +1,57 @@
+"""Delimiters that cannot occur in what they enclose (chapter 06).
+
+Retrieved text is data. A document that holds the closing delimiter would end its own quotation and go on as
+if it were the prompt, so the delimiter is chosen after the texts are known.
+"""
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ragkit.context.model import Source
+
+TAG = "source"
+
+
+def enclose(sources: "Sequence[Source]") -> tuple[str, str]:
+    """The sources as one text, each between ``<tag>`` and ``</tag>``, and the tag; ("", "source") for none.
+
+    The tag is "source". When a text, a header or a prefix holds anything that could be taken for it, the tag
+    gets a suffix made from the contents, as long as needed until it occurs nowhere: the author of one document
+    cannot know it. The same sources give the same text, always.
+    """
+    bodies = [f"{source.header}\n{source.shown_text}" for source in sources]
+    tag = free_tag(bodies)
+    return "\n".join(f"<{tag}>\n{body}\n</{tag}>" for body in bodies), tag
+
+
+def free_tag(texts: Sequence[str]) -> str:
+    """The tag of which neither the opening nor the closing form occurs in any of the texts.
+
+    What only looks like a tag counts too: capitals, blanks inside it, full-width or invisible characters.
+    """
+    plain = "\n".join(_plain(text) for text in texts)
+    tag = TAG
+    if _occurs(tag, plain):
+        digest = hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()
+        length = 4
+        while _occurs(tag := f"{TAG}-{digest[:length]}", plain):
+            length += 1
+            if length > len(digest):
+                digest += hashlib.sha256(digest.encode()).hexdigest()
+    return tag
+
+
+def _plain(text: str) -> str:
+    """The text as a model may read it: compatibility forms folded, no capitals, nothing invisible, no blanks."""
+    folded = "".join(unicodedata.normalize("NFKC", text).casefold().split())
+    if folded.isascii():
+        return folded
+    return "".join(character for character in folded if unicodedata.category(character) != "Cf")
+
+
+def _occurs(tag: str, plain: str) -> bool:
+    return re.search(rf"<[/\\]?{re.escape(tag)}", plain) is not None

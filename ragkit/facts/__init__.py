@@ -1,0 +1,28 @@
+"""The hard facts of a text: numbers with their units, dates, times, identifiers, names, negations (chapters 05, 07).
+
+Rules, no model, so that a check can say "180 is not in the source" and be right. Each fact carries its exact span
+and a value in one normal form: "EUR 1,200", "1200 euros" and "€1,200" have the same, as have "12 March 2025" and
+"2025-03-12". English and Chinese.
+"""
+
+from ragkit.facts.dates import find_dates, find_times
+from ragkit.facts.fact import CITATION_MARK, Fact, Taken, agree
+from ragkit.facts.names import find_identifiers, find_names
+from ragkit.facts.negation import find_negations
+from ragkit.facts.numbers import find_numbers
+
+__all__ = ["CITATION_MARK", "Fact", "agree", "find_facts"]
+
+
+def find_facts(text: str) -> list[Fact]:
+    """The facts of ``text`` by their start; spans are exact and only a negation may overlap others.
+
+    Numbers in citation marks ("[1]") and list numbers ("1. ") are none. Time is linear in the length of the text.
+    """
+    taken = Taken(text)
+    found = []
+    # In this order: a date is made of numbers, an identifier of letters and numbers, and both would be misread.
+    for find in (find_dates, find_times, find_identifiers, find_numbers, find_names):
+        found += find(text, taken)
+    found += find_negations(text)
+    return sorted(found, key=lambda fact: (fact.start, fact.end))
