@@ -4,7 +4,7 @@ The handbook first: two documents with a planted instruction, the others clean. 
 part of BIPIA (150 e-mails and tables with a planted request, 50 clean), and ordinary public text, in which every
 warning is a false alarm: Wikipedia paragraphs in English and Chinese, the Rust book, Chinese manuals of Vue and TiDB.
 
-BIPIA is split by the text that holds the attack: the weights were set on one half, the other is reported. The 70
+BIPIA is split by the text that holds the attack: the weights were set on one half, the other is reported. The 68
 attack sentences are few and occur in both halves, so its hit rate is one for attacks of this kind.
 """
 

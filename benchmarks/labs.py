@@ -20,6 +20,8 @@ SLIDERS = {
     "02_embeddings_and_index": {"k": 3},
     "03_candidates_and_evidence": {"top_k": 3, "evidence_top_k": 2, "min_score": 25},
     "04_parent_expansion": {"top_k": 3, "ratio (auto_merge)": 9},
+    "05_refusal": {"threshold": 38, "wrong answer": 3, "wrong refusal": 3},
+    "06_context_and_prompts": {"budget": 8},
 }
 PRESSES = (["ArrowRight"] * 2 + ["ArrowLeft"] * 2) * 10
 BARE = """

@@ -40,6 +40,11 @@ class Case:
     half: int
 
 
+def measure() -> None:
+    """Report; nothing is fitted."""
+    main([])
+
+
 def main(arguments: list[str]) -> None:
     """Print what was asked for."""
     parser = argparse.ArgumentParser(prog="support.py", description=__doc__.splitlines()[0])

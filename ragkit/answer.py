@@ -71,6 +71,11 @@ class Answer:
         """How long each link took."""
         return {entry.link: entry.milliseconds for entry in self.trace.links}
 
+    def explained(self, more: str, note: str = "") -> "Answer":
+        """The refusal with more to its explanation, and a note at the operator's link "permissions"."""
+        trace = self.trace.with_note("permissions", note) if note else self.trace
+        return replace(self, explanation=self.explanation + more, trace=trace)
+
     def to_dict(self) -> dict:
         """Plain data, ready for ``json.dumps``."""
         return {"question": self.question, "text": self.text, "refused": self.refused,

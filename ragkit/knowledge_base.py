@@ -16,7 +16,7 @@ from ragkit.folder_cache import FolderCache, TooLong
 from ragkit.index import FaissIndex
 from ragkit.parents import ChunkTree
 from ragkit.paths import cache_folder
-from ragkit.retrieval import Corpus, RetrievalResult, retrieve
+from ragkit.retrieval import Corpus, RetrievalResult, probe, retrieve
 from ragkit.settings import Settings
 
 if TYPE_CHECKING:
@@ -176,8 +176,14 @@ class KnowledgeBase:
             from ragkit.citations import SignalJudge
 
             judge = SignalJudge(self.embedder)
-        return answer_from(result, self.corpus.documents, settings, generator=self._generator(generator),
-                           fallback=self._generator("extractive"), grader=grader, judge=judge)
+        answer = answer_from(result, self.corpus.documents, settings, generator=self._generator(generator),
+                             fallback=self._generator("extractive"), grader=grader, judge=judge)
+        if answer.refused and not result.refused:
+            vector = self.embedder.encode_queries([question])[0] if query_vector is None else query_vector
+            left_out, note = probe(vector, result.candidates[0].score, corpus=self.corpus, reader=reader or (),
+                                   filters=_filters(filters))
+            answer = answer.explained(left_out, note if operator else "")
+        return answer
 
     def _generator(self, wanted: "Generator | str | None") -> "Generator":
         """A name's generator is made once: a local model takes seconds to load."""
@@ -201,11 +207,7 @@ class KnowledgeBase:
 
     def _retrieve(self, settings: Settings, question: str, filters: RetrievalFilters | dict | None,
                   reader: Collection[str] | None, operator: bool, query_vector: np.ndarray | None) -> RetrievalResult:
-        if isinstance(filters, dict):
-            filters = RetrievalFilters(**filters)
-        elif filters is not None and not isinstance(filters, RetrievalFilters):
-            raise TypeError(f"filters ({filters!r}) must be RetrievalFilters or a dict of its fields")
-        return retrieve(question, settings, corpus=self.corpus, filters=filters, reader=reader or (),
+        return retrieve(question, settings, corpus=self.corpus, filters=_filters(filters), reader=reader or (),
                         operator=operator, query_vector=query_vector)
 
     def _rebuild(self, kept: dict[DocumentKey, Document], new: dict[DocumentKey, Document], chunks: Sequence[Chunk],
@@ -232,6 +234,14 @@ class KnowledgeBase:
         cells = "".join(f"<tr><th style='text-align:left'>{name}</th><td>{html.escape(str(value))}</td></tr>"
                         for name, value in rows)
         return f"<table>{cells}</table>"
+
+
+def _filters(given: RetrievalFilters | dict | None) -> RetrievalFilters | None:
+    if isinstance(given, dict):
+        return RetrievalFilters(**given)
+    if given is not None and not isinstance(given, RetrievalFilters):
+        raise TypeError(f"filters ({given!r}) must be RetrievalFilters or a dict of its fields")
+    return given
 
 
 def make_chunker(settings: Settings, embedder: Embedder | None = None):

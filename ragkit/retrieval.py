@@ -254,32 +254,43 @@ def _refusal(candidates: Candidates, evidence: Sequence[Hit], settings: Settings
 
 def _explain(result: RetrievalResult, candidates: Candidates, corpus: Corpus, filters: RetrievalFilters,
              reader: frozenset[str], operator: bool) -> RetrievalResult:
-    """One probe without filters, over what the reader may see; for the operator one over the rest."""
-    documents = corpus.select(filters, reader).documents
+    explanation, trace = result.explanation, result.trace
+    if result.refusal_reason is RefusalReason.FILTERED_OUT:
+        hidden = corpus.select(filters, reader).documents.hidden
+        explanation += unknown_names(filters, [document for key, document in corpus.documents.items()
+                                               if key not in hidden])
+    best = candidates.hits[0].score if candidates.hits else -1.0
+    left_out, note = probe(candidates.query_vector, best, corpus=corpus, filters=filters, reader=reader)
+    if operator and note:
+        trace = trace.with_note("permissions", note)
+    return replace(result, explanation=explanation + left_out, trace=trace)
+
+
+def probe(query_vector: np.ndarray, best: float, *, corpus: Corpus, filters: RetrievalFilters | None = None,
+          reader: Collection[str] = frozenset()) -> tuple[str, str]:
+    """What a refusal adds: one search without filters, over what the reader may see, and one over the rest.
+
+    Args:
+        best: the score of the best hit; -1 when there was none.
+
+    Returns:
+        A sentence (with a blank before it) on the nearest passage of all when a filter or a newer version kept
+        it out, else ""; and a note for the operator only on the nearest chunk that the reader may not see, or "".
+    """
+    documents = corpus.select(filters or NO_FILTERS, _groups(reader)).documents
 
     def nearest(keys: Collection[DocumentKey]) -> Match | None:
-        found = corpus.index.search(candidates.query_vector, 1, corpus.mask_of(keys)) if keys else []
+        found = corpus.index.search(query_vector, 1, corpus.mask_of(keys)) if keys else []
         return found[0] if found else None
 
-    visible = [document for key, document in corpus.documents.items() if key not in documents.hidden]
-    if result.refusal_reason is RefusalReason.FILTERED_OUT:
-        result = replace(result, explanation=result.explanation + unknown_names(filters, visible))
-    excluded = nearest(documents.excluded.keys())
-    best = candidates.hits[0].score if candidates.hits else -1.0
+    sentence, excluded, hidden = "", nearest(documents.excluded.keys()), nearest(documents.hidden)
     if excluded is not None and excluded.score > best:
         chunk = corpus.chunks[excluded.id]
-        reason = documents.excluded[chunk.document_id, chunk.version]
-        result = replace(result, explanation=(
-            f"{result.explanation} Nearest of all is {chunk.document_id} version {chunk.version} "
-            f"at {clamp(excluded.score):.3f}, which was left out: {reason}. "
-            f"{way_in(reason, corpus.documents[chunk.document_id, chunk.version])}"))
-    hidden = nearest(documents.hidden) if operator else None
-    if hidden is not None:
-        note = f"the nearest hidden chunk is {hidden.id} at {clamp(hidden.score):.3f}"
-        links = tuple(replace(entry, notes=(*entry.notes, note)) if entry.link == "permissions" else entry
-                      for entry in result.trace.links)
-        result = replace(result, trace=Trace(links))
-    return result
+        document = corpus.documents[chunk.document_id, chunk.version]
+        reason = documents.excluded[document.key]
+        sentence = (f" Nearest of all is {document.id} version {document.version} at {clamp(excluded.score):.3f}, "
+                    f"which was left out: {reason}. {way_in(reason, document)}")
+    return sentence, "" if hidden is None else f"the nearest hidden chunk is {hidden.id} at {clamp(hidden.score):.3f}"
 
 
 def _groups(reader: Collection[str]) -> frozenset[str]:

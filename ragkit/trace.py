@@ -2,7 +2,7 @@
 
 import html
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import NamedTuple, TypeVar
 
@@ -52,6 +52,11 @@ class Trace:
             if entry.link == link:
                 return entry
         raise KeyError(f"no link {link!r} ran; these did: {', '.join(entry.link for entry in self.links)}")
+
+    def with_note(self, link: str, note: str) -> "Trace":
+        """The trace with one more note at the link of that name."""
+        return Trace(tuple(replace(entry, notes=(*entry.notes, note)) if entry.link == link else entry
+                           for entry in self.links))
 
     def to_dict(self) -> dict:
         """Plain data, ready for ``json.dumps``."""

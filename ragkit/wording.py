@@ -21,6 +21,7 @@ _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{4}-\d\d?-\d\d?|\d+(?:[./:
 _NUMBER_UNIT = re.compile(r"(\d+(?:[.,]\d+)*)([^\W\d_]+)")
 _UNITS = frozenset("am pm s sec ms min mins h hr hrs d m km cm mm kg g mg ml l kb mb gb tb w kw v a eur usd k".split())
 _PART = re.compile(r"[^-_/.,:]+")
+SENTENCE = 1000  # characters: the words of texts so short are kept
 _BEFORE_A_NUMBER = frozenset("mid pre post non early late since until ex".split())  # mid-2025 is no identifier
 
 _FUNCTION_WORDS = frozenset("""
@@ -71,7 +72,16 @@ def words(text: str) -> list[Word]:
     numbers ("1,200.50"), times and dates are not. Chinese comes as overlapping pairs of characters, a character
     that stands alone as itself; the words overlap there.
     """
-    found = []
+    return list(_sentence_words(text) if len(text) <= SENTENCE else _words(text))
+
+
+def content_stems(text: str) -> list[str]:
+    """The stems of the content words of ``text``, in order, repeated as they are there."""
+    return [word.stem for word in words(text) if word.is_content]
+
+
+def _words(text: str) -> tuple[Word, ...]:
+    found: list[Word] = []
     for run in _RUN.finditer(text):
         if run["han"]:
             found += _pairs(run[0], run.start())
@@ -79,12 +89,11 @@ def words(text: str) -> list[Word]:
             found += [Word(part, stem, run.start() + start, run.start() + start + len(part),
                            part.casefold().replace("’", "'") not in _FUNCTION_WORDS)
                       for part, start, stem in _split(run[0])]
-    return found
+    return tuple(found)
 
 
-def content_stems(text: str) -> list[str]:
-    """The stems of the content words of ``text``, in order, repeated as they are there."""
-    return [word.stem for word in words(text) if word.is_content]
+# Grader, generator and judge read the same sentences, again and again.
+_sentence_words = lru_cache(maxsize=4096)(_words)
 
 
 def plain_number(text: str) -> str:

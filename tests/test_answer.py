@@ -99,6 +99,22 @@ def test_evidence_that_is_not_enough(kb):
     assert not enough.refused and enough.grade.sufficient, "the threshold is inclusive"
 
 
+def test_evidence_that_is_not_enough_says_what_was_left_out():
+    """The probe of a refusal by retrieval, for a refusal by the grade too; the hidden one for the operator only."""
+    new = document("lunch", "Lunch in the canteen is served from noon to two.", version="2", date="2026-01-01")
+    old = document("lunch", "Oysters in the canteen are sold on Fridays.", version="1", date="2024-01-01")
+    secret = document("secret", "Oysters are sold to the board on Mondays.", audience=["board"])
+    kb = base(new, old, secret, min_score=0.0)
+    asked = {"question": "Are oysters sold in the canteen?", "grader": Grades(0.1), "generator": Scripted()}
+    answer = kb.ask(**asked)
+    assert "which was left out: superseded. A newer version is in force; effective_before=2024-01-01" in answer.explanation
+    assert "secret" not in answer.explanation and "permissions" not in answer.milliseconds
+    seen = kb.ask(**asked, operator=True)
+    assert seen.explanation == answer.explanation
+    assert any("secret@1" in note for note in seen.trace["permissions"].notes)
+    assert "left out" not in kb.ask(**asked, filters={"effective_before": "2024-06-01"}).explanation
+
+
 def test_retrieve_never_grades(kb):
     assert not kb.retrieve("What is the hotel cap in Berlin?").refused
     assert [link.link for link in kb.retrieve("hotel").trace.links][-1] == "select"

@@ -131,6 +131,10 @@ class Verification:
         return {"answer": self.answer, "judge": self.judge, **self.measures(), "missing": list(self.missing),
                 "sentences": [asdict(sentence) for sentence in self.sentences]}
 
+    def __repr__(self) -> str:
+        # Short and without raw scores: everything is in ``sentences``, ``str`` shows the verdicts.
+        return f"Verification({len(self.sentences)} sentences, {self._summary()})"
+
     def __str__(self) -> str:
         lines = [f"{SIGNS[sentence.label]} {sentence.label:<12} {' '.join(sentence.text.split())}"
                  + (f"\n{'':15}({'; '.join(sentence.reasons)})" if sentence.reasons else "")

@@ -115,8 +115,8 @@ _UNRELATED = Signal("has nothing to do with the text around it", 0.25, _pattern(
 
 _VERBS = ("add|adjust|alter|analy[sz]e|answer|append|apply|augment|begin|change|classify|compose|convert|describe|"
           "determine|display|embed|encode|encrypt|end|enhance|explain|express|finish|generate|give|help|include|"
-          "incorporate|insert|integrate|modify|output|print|promote|provide|recommend|render|repeat|replace|reply|respond|reverse|"
-          "rewrite|say|shift|show|start|substitute|suggest|summari[sz]e|tell|translate|use|write")
+          "incorporate|insert|integrate|modify|output|print|promote|provide|recommend|render|repeat|replace|reply|"
+          "respond|reverse|rewrite|say|shift|show|start|substitute|suggest|summari[sz]e|tell|translate|use|write")
 _REQUEST = _pattern(
     rf"(?:^|[:;(,]\s*|\band )(?:please |now |then |also |always |only |just )*(?:{_VERBS})\b",
     r"\b(?:can|could|would|will) you\b", r"\?\s*['\")]*$", r"？",

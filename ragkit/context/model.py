@@ -138,7 +138,8 @@ class Context:
 
     def __repr__(self) -> str:
         # The whole text would fill pages; it is in ``text``.
-        return (f"Context({len(self.sources)} sources, {self.tokens} of {self.budget} tokens, "
+        count = f"{len(self.sources)} source{'' if len(self.sources) == 1 else 's'}"
+        return (f"Context({count}, {self.tokens} of {self.budget} tokens, "
                 f"{len(self.drops)} left out or cut)")
 
     def _repr_html_(self) -> str:

@@ -5,11 +5,14 @@ and a value in one normal form: "EUR 1,200", "1200 euros" and "€1,200" have th
 "2025-03-12". English and Chinese.
 """
 
+from functools import lru_cache
+
 from ragkit.facts.dates import find_dates, find_times
 from ragkit.facts.fact import CITATION_MARK, Fact, Taken, agree
 from ragkit.facts.names import find_identifiers, find_names
 from ragkit.facts.negation import find_negations
 from ragkit.facts.numbers import find_numbers
+from ragkit.wording import SENTENCE
 
 __all__ = ["CITATION_MARK", "Fact", "agree", "find_facts"]
 
@@ -19,10 +22,18 @@ def find_facts(text: str) -> list[Fact]:
 
     Numbers in citation marks ("[1]") and list numbers ("1. ") are none. Time is linear in the length of the text.
     """
+    return list(_sentence_facts(text) if len(text) <= SENTENCE else _facts(text))
+
+
+def _facts(text: str) -> tuple[Fact, ...]:
     taken = Taken(text)
     found = []
     # In this order: a date is made of numbers, an identifier of letters and numbers, and both would be misread.
     for find in (find_dates, find_times, find_identifiers, find_numbers, find_names):
         found += find(text, taken)
     found += find_negations(text)
-    return sorted(found, key=lambda fact: (fact.start, fact.end))
+    return tuple(sorted(found, key=lambda fact: (fact.start, fact.end)))
+
+
+# The checks read the same sentences, again and again.
+_sentence_facts = lru_cache(maxsize=4096)(_facts)

@@ -1,4 +1,4 @@
-"""Labs: a pure model, tested without a browser, under a thin view of widgets (chapters 01 to 04).
+"""Labs: a pure model, tested without a browser, under a thin view of widgets (from chapter 01 on).
 
 Each ``…_lab(...)`` gives a widget whose ``.model`` has plain attributes: set one, and ``html()`` and
 ``png()`` answer, with or without a browser.
@@ -9,6 +9,7 @@ from importlib import import_module
 _HOME = {
     "chunking_lab": "ragkit.labs.chunking",
     "citations_lab": "ragkit.labs.citations",
+    "context_lab": "ragkit.labs.context",
     "embedding_lab": "ragkit.labs.embedding",
     "evidence_lab": "ragkit.labs.evidence",
     "merge_lab": "ragkit.labs.merge",

@@ -117,7 +117,8 @@ class ContextModel:
         context, question = self.context(), self._asked[self.question]
         rows = "".join(
             f"<tr><td class='n'>{rank}</td><td class='n'>{hit.score:.3f}</td><td>{html.escape(_place(hit))}</td>"
-            f"<td class='n'>{cost}</td><td class='w'><b>{_verdict(fate)}</b></td><td>{html.escape(fate.reason)}</td></tr>"
+            f"<td class='n'>{cost}</td><td class='w'><b>{_verdict(fate)}</b></td>"
+            f"<td>{html.escape(fate.reason)}</td></tr>"
             for rank, (hit, cost, fate) in enumerate(zip(self.evidence(), self.costs(), self.fates(), strict=True), 1))
         sources = "".join(
             f"<tr><td class='n'>{tokens}</td><td><b>{html.escape(source.header)}</b>"
@@ -126,11 +127,12 @@ class ContextModel:
             for source, tokens in zip(context, self.parts(), strict=True))
         notes = "".join(f"<br>note: {html.escape(_short(note, 160))}" for note in context.notes)
         return (f"{_STYLE}<div style='line-height: 1.5'><b>{html.escape(question.question)}</b><br>"
-                f"<b>{context.tokens} of {context.budget} tokens in {len(context)} sources.</b>{notes}</div>"
+                f"<b>{context.tokens} of {context.budget} tokens; sources: {len(context)}.</b>{notes}</div>"
                 "<table class='context-lab'><thead><tr><th class='n'>rank</th><th class='n'>score</th><th>piece</th>"
                 "<th class='n'>tokens</th><th>what became of it</th><th>reason</th></tr></thead>"
                 f"<tbody>{rows}</tbody></table><table class='context-lab'><thead><tr><th class='n'>tokens</th>"
-                f"<th>in the prompt</th><th>text: how it begins and ends</th></tr></thead><tbody>{sources}</tbody></table>")
+                "<th>in the prompt</th><th>text: how it begins and ends</th></tr></thead>"
+                f"<tbody>{sources}</tbody></table>")
 
     def png(self) -> bytes:
         """The picture as the controls stand."""
@@ -155,8 +157,8 @@ class ContextModel:
     def _draw(self) -> None:
         figure, [axes] = plots.new_figure(9.6, 3.0)
         most = max((sum(costs) for costs in self._costs.values()), default=0)
-        axes.set(xlim=(0, max(most, BUDGETS[1]) * 1.03), ylim=(1.6, -0.6), xlabel="tokens, headers and delimiters included",
-                 yticks=[0, 1], yticklabels=["evidence,\nbest first", "in the\nprompt"])
+        axes.set(xlim=(0, max(most, BUDGETS[1]) * 1.03), xlabel="tokens, headers and delimiters included",
+                 ylim=(1.6, -0.6), yticks=[0, 1], yticklabels=["evidence,\nbest first", "in the\nprompt"])
         axes.grid(visible=False, axis="y")
         self._boxes = {look: _boxes(axes, *style, label=look) for look, style in LOOKS.items()}
         [self._line] = axes.plot([0, 0], [-0.5, 1.5], color=plots.RED, linestyle="--", linewidth=2, label="budget")

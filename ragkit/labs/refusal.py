@@ -272,8 +272,8 @@ def refusal_lab(base: KnowledgeBase, questions: Sequence[Question] | None = None
     questions = load_questions(split="dev", language="en") if questions is None else questions
     model = RefusalModel(questions, {COSINE: best_cosines(base, questions), **(scores or {})})
     controls = {"threshold": float_slider("threshold", 0.0, 1.0, 0.01),
-                "wrong_answer": slider("price: wrong answer", 1, MOST_COST),
-                "wrong_refusal": slider("price: wrong refusal", 1, MOST_COST),
+                "wrong_answer": slider("wrong answer", 1, MOST_COST),
+                "wrong_refusal": slider("wrong refusal", 1, MOST_COST),
                 "score": choice("score", list(model.score_names)), "view": choice("picture", list(VIEWS))}
     return LabView(model, controls)
 

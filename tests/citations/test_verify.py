@@ -172,6 +172,11 @@ def test_the_table_escapes_and_tells_verdicts_in_words():
     assert "citation precision undefined" in verify("A fox.")._repr_html_()
 
 
+def test_the_repr_is_short():
+    assert repr(verify("The fox is red [1].")) == (
+        "Verification(1 sentences, citation precision 1.00, citation recall 1.00, supported share 1.00)")
+
+
 def test_one_string_is_not_a_list_of_sources():
     with pytest.raises(TypeError, match="put it in a list"):
         verify_citations("A fox.", "The fox.", judge=WordJudge())

@@ -62,5 +62,5 @@ def test_html_is_escaped_and_suspicious_text_is_marked():
 
 
 def test_its_repr_is_short():
-    assert repr(Context.from_texts("word " * 1000)).startswith("Context(1 sources, ")
+    assert repr(Context.from_texts("word " * 1000)).startswith("Context(1 source, ")
     assert len(repr(Context.from_texts("word " * 1000))) < 80

@@ -12,7 +12,8 @@ def shown(text: str, prefix: str = "") -> list[tuple[str, str, bool]]:
 
 def test_sentences_headings_and_what_opens_something():
     assert shown("# Title\n\n**Food.** Foxes eat mice. Bring:\n\n- a badge\n- 狐狸。猫头鹰：\n") == [
-        ("# Title", "", True), ("**Food.**", "", True), ("Foxes eat mice.", "", False), ("Bring:", "", True), ("- a badge", "", False),
+        ("# Title", "", True), ("**Food.**", "", True), ("Foxes eat mice.", "", False), ("Bring:", "", True),
+        ("- a badge", "", False),
         ("- 狐狸。", "", False), ("猫头鹰：", "", True)]
 
 
@@ -30,8 +31,8 @@ def test_a_piece_that_begins_inside_a_table_or_code_goes_on_with_it():
         ("x = 1", "```py", False), ("if x: y()", "```py", False), ("```", "```py", False), ("After it.", "", False)]
 
 
-PARTS = st.sampled_from(["# T\n", "One. Two! ", "| a |\n|---|\n| 1 |\n", "```\nx\n", "~~~", "\n\n", "狐狸。", "\u2028", " ",
-                         "a:"])
+PARTS = st.sampled_from(["# T\n", "One. Two! ", "| a |\n|---|\n| 1 |\n", "```\nx\n", "~~~", "\n\n", "狐狸。",
+                         "\u2028", " ", "a:"])
 
 
 @given(st.lists(PARTS | st.text(max_size=5), max_size=10).map("".join),
