@@ -143,12 +143,13 @@ class RefusalModel:
 
     def _numbers(self) -> str:
         now, (best, lowest) = self.outcomes(), self.cheapest()
-        cost = now.cost(self.wrong_answer, self.wrong_refusal)
+        dearer = max(self.wrong_answer, self.wrong_refusal)  # one unit for the text and the picture
+        cost = now.cost(self.wrong_answer, self.wrong_refusal) / dearer
         where = f"at threshold {best:.3f}" if best <= self._scores[self._score].max() else "when everything is refused"
         return (f"coverage <b>{now.coverage:.1%}</b> (answered, of all); risk <b>{_percent(now.risk)}</b> "
                 f"(unanswerable, of those answered); answerable answered <b>{now.recall:.1%}</b>; "
-                f"unanswerable refused <b>{now.specificity:.1%}</b><br>mean cost of a question <b>{cost:.3f}</b>; "
-                f"lowest at these prices {lowest:.3f}, {where}")
+                f"unanswerable refused <b>{now.specificity:.1%}</b><br>mean cost of a question <b>{cost:.3f}</b> "
+                f"(1 = the dearer mistake); lowest at these prices {lowest / dearer:.3f}, {where}")
 
     def _flips(self) -> str:
         turned = self.flipped()

@@ -46,10 +46,11 @@ class Grade:
         score: in [0, 1]; an order, not a probability.
         sufficient: whether ``score >= min_grade``.
         min_grade: the threshold it was read at, inclusive.
-        signals: each with its contribution; ``score`` is the logistic function of their sum and a bias. Empty for
+        signals: each with its contribution; ``score`` is the logistic function of their sum and ``base``. Empty for
             graders that do not have any, and when there is nothing to grade.
         reasons: what speaks against the evidence, the weightiest first, in words.
         best: the sentence or table row nearest to the question; "" when nothing was graded.
+        base: the log-odds before any signal; 0 when there are none.
     """
 
     score: float
@@ -58,11 +59,14 @@ class Grade:
     signals: tuple[Signal, ...] = ()
     reasons: tuple[str, ...] = ()
     best: str = field(default="", repr=False)
+    base: float = 0.0
 
     def __str__(self) -> str:
-        """A small table: one line a signal."""
+        """A small table: the base and one line a signal. The last column of numbers adds up to the log-odds."""
         verdict = "sufficient" if self.sufficient else "insufficient"
         lines = [f"{verdict}: {self.score:.3f} (min_grade {self.min_grade:g})"]
+        if self.signals:
+            lines.append(f"  {'base':<12}       {self.base:+5.2f}")
         lines += [f"  {signal.name:<12} {signal.value:4.2f}  {signal.contribution:+5.2f}  {signal.lack}".rstrip()
                   for signal in self.signals]
         return "\n".join(lines)
@@ -116,7 +120,7 @@ class SignalGrader:
         against = sorted((signal for signal in signals if signal.lack and signal.contribution < -_TELLING),
                          key=lambda signal: signal.contribution)
         reasons = tuple(f"{signal.name}: {signal.lack}" for signal in against)
-        return Grade(score, score >= self.min_grade, self.min_grade, signals, reasons, best)
+        return Grade(score, score >= self.min_grade, self.min_grade, signals, reasons, best, model.bias)
 
 
 def grade_evidence(question: str, evidence: Sequence[Hit | str], *, embedder: Embedder | None = None,

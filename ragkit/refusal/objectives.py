@@ -42,7 +42,7 @@ class MinPrecision:
         precision = np.nan_to_num(curve.precision, nan=-1.0)
         reached = np.flatnonzero(precision >= self.floor)
         if not len(reached):
-            best = curve[_last_best(precision)]
+            best = curve[int(np.argmax(precision))]  # of equals the one that answers most
             raise ObjectiveNotReached(
                 f"no threshold reaches precision {self.floor:g}; the best is {best.precision:.3f} at threshold "
                 f"{best.threshold:.3f}, where {best.coverage:.1%} of the questions are answered")

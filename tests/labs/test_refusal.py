@@ -39,7 +39,7 @@ def test_the_counts_by_hand(model):
     now = model.outcomes()
     assert (now.rightly_answered, now.wrongly_answered, now.wrongly_refused, now.rightly_refused) == (2, 1, 2, 2)
     model.wrong_answer, model.wrong_refusal = 3, 2
-    assert "mean cost of a question <b>1.000</b>" in model.html()  # (3 + 2 * 2) / 7
+    assert "mean cost of a question <b>0.333</b> (1 = the dearer mistake)" in model.html()  # (3 + 2 * 2) / 7 / 3
     assert "coverage <b>42.9%</b>" in model.html() and "risk <b>33.3%</b>" in model.html()
     assert "2 &#10003; rightly</td><td class='n'>2 &#10007; wrongly" in model.html()
 
@@ -55,7 +55,7 @@ def test_refusing_everything_can_be_cheapest():
     model = RefusalModel([ask(0, "direct"), ask(1, "unanswerable_near")], {COSINE: [0.4, 0.9]})
     model.wrong_answer = 10
     assert model.cheapest() == (pytest.approx(0.9), 0.5) and model.cheapest()[0] > 0.9
-    assert "lowest at these prices 0.500, when everything is refused" in model.html()
+    assert "lowest at these prices 0.050, when everything is refused" in model.html()
     model.threshold = 1.0
     assert "risk <b>undefined</b>" in model.html()
     for view in VIEWS:

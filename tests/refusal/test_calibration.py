@@ -278,6 +278,8 @@ def test_bad_data_is_refused(scores, labels, message):
 def test_an_objective_that_cannot_be_reached_says_what_can():
     with pytest.raises(ObjectiveNotReached, match=r"precision 0.9; the best is 0.667 at threshold 0.300, where 75.0%"):
         calibrate([0.9, 0.5, 0.3, 0.1], [False, True, True, False], MinPrecision(0.9))
+    with pytest.raises(ObjectiveNotReached, match="the best is 0.500 at threshold 0.200, where 100.0%"):  # not at 0.7
+        calibrate([0.2, 0.5, 0.7, 0.9], [True, False, True, False], MinPrecision(0.9))
 
 
 @pytest.mark.parametrize("make, message", [

@@ -122,6 +122,8 @@ def test_a_grade_is_the_logistic_function_of_its_contributions_and_deterministic
     grade = SignalGrader(HASHING).grade(question, [PARKING])
     log_odds = weights_for(HASHING.name).bias + sum(signal.contribution for signal in grade.signals)
     assert grade.score == pytest.approx(1 / (1 + math.exp(-log_odds)))
+    assert grade.base == weights_for(HASHING.name).bias
+    assert str(grade).splitlines()[1].split() == ["base", f"{grade.base:+.2f}"]
     assert grade == grade_evidence(question, [PARKING], embedder=HASHING)
     for signal in grade.signals:
         weight, usual = weights_for(HASHING.name).of(signal.name)
