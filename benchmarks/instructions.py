@@ -5,7 +5,8 @@ part of BIPIA (150 e-mails and tables with a planted request, 50 clean), and ord
 warning is a false alarm: Wikipedia paragraphs in English and Chinese, the Rust book, Chinese manuals of Vue and TiDB.
 
 BIPIA is split by the text that holds the attack: the weights were set on one half, the other is reported. The 68
-attack sentences are few and occur in both halves, so its hit rate is one for attacks of this kind.
+attack sentences are few and occur in both halves, and their list had been read before the patterns were written: the
+hit rate on them flatters. The false alarms do not depend on them.
 """
 
 import hashlib

@@ -79,15 +79,16 @@ class _Packing:
         touching = [draft for draft in self.drafts if draft.touches(piece, self.documents)]
         others = [draft for draft in self.drafts if draft not in touching]
         whole = reduce(lambda draft, more: draft.joined(more, self.documents), touching, piece)
-        if self._fits([*others, whole]):
+        needed = self.count(self._write([*others, whole])[1])
+        if needed <= self.budget:
             for draft in (piece, *touching):
                 if draft.ranks[0] != whole.ranks[0]:
                     self.joined[draft.ranks[0]] = self._manner(draft, piece, touching)
             self._take([*others, whole])
         elif touching:
-            self._take_part(piece, touching[0])
+            self._take_part(piece, touching[0], needed)
         else:
-            self._choose(piece, piece.windows(self.documents), self.drafts)
+            self._choose(piece, piece.windows(self.documents), self.drafts, needed)
 
     def finish(self) -> Context:
         """The context, with its numbers given."""
@@ -119,20 +120,23 @@ class _Packing:
         met = touching if draft is piece else [piece]
         return "overlaps" if any(draft.overlaps(other) for other in met) else "adjacent to"
 
-    def _take_part(self, piece: Draft, beside: Draft) -> None:
+    def _take_part(self, piece: Draft, beside: Draft, needed: int) -> None:
         """As much of the piece as fits, joined to the source that it touches."""
         others = [draft for draft in self.drafts if draft is not beside]
         follows = piece.source.end > beside.source.end
         parts = piece.beginnings(self.documents) if follows else piece.endings(self.documents)
-        news = [part.joined(beside, self.documents) for part in parts
-                if (part.source.end > beside.source.end if follows else part.source.start < beside.source.start)]
-        self._choose(piece, news, others)
+        # A part begins and ends without white space; where no document says what lies between, it may touch no more.
+        news = [part.joined(beside, self.documents) for part in parts if part.touches(beside, self.documents)
+                and (part.source.end > beside.source.end if follows else part.source.start < beside.source.start)]
+        self._choose(piece, news, others, needed)
 
-    def _choose(self, piece: Draft, forms: list[Draft], others: list[Draft]) -> None:
-        """The longest of these forms that fits beside the others; the shortest comes first."""
+    def _choose(self, piece: Draft, forms: list[Draft], others: list[Draft], needed: int) -> None:
+        """The longest of these forms that fits beside the others; the shortest comes first.
+
+        ``needed``: the context's tokens with the piece in whole, joined to what it touches.
+        """
         rank = piece.ranks[0]
         if not forms or not self._fits([*others, forms[0]]):
-            needed = self.count(self._write([*self.drafts, piece])[1])
             self.left_out[rank] = OVER_BUDGET, f"{needed} tokens with it in whole, {self.budget} are allowed"
             return
         chosen = forms[furthest(len(forms), lambda size: self._fits([*others, forms[size - 1]])) - 1]

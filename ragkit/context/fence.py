@@ -20,8 +20,8 @@ def enclose(sources: "Sequence[Source]") -> tuple[str, str]:
     """The sources as one text, each between ``<tag>`` and ``</tag>``, and the tag; ("", "source") for none.
 
     The tag is "source". When a text, a header or a prefix holds anything that could be taken for it, the tag
-    gets a suffix made from the contents, as long as needed until it occurs nowhere: the author of one document
-    cannot know it. The same sources give the same text, always.
+    gets a suffix made from the contents, lengthened until it occurs in none of them. That is what protects, not that
+    nobody could foresee it: whoever knows all the contents can. The same sources give the same text, always.
     """
     bodies = [f"{source.header}\n{source.shown_text}" for source in sources]
     tag = free_tag(bodies)

@@ -8,7 +8,8 @@ way that no list foresees. What protects an answer is that retrieved text is kep
 
 The weights were set by hand on the handbook and on one half of a part of BIPIA (Yi et al. 2023, "Benchmarking and
 Defending Against Indirect Prompt Injection Attacks"), split by the text that holds the attack;
-``benchmarks/instructions.py`` prints what they give on the other half, at every threshold.
+``benchmarks/instructions.py`` prints what they give on the other half, at every threshold. BIPIA's attack sentences
+occur in both halves, and their list had been read before the patterns were written: the hit rate on them flatters.
 """
 
 import re

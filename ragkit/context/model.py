@@ -80,8 +80,9 @@ class Context:
         sources: in the order in which they stand in ``text``; their numbers run from 1.
         text: what goes into the prompt, headers and delimiters included; "" when there is no source.
         tokens: of ``text``; never more than ``budget``.
-        drops: every piece of evidence that is not in whole: ``over_budget``, ``duplicate``, ``overlaps [2]``
-            or ``adjacent to [2]`` (it is read there), ``cut_at_sentence`` (its beginning or end is missing).
+        drops: every piece of evidence that is not a whole source of its own: ``over_budget``, ``duplicate``,
+            ``overlaps [2]`` or ``adjacent to [2]`` (it is read there), ``cut_at_sentence`` (its beginning or end is
+            missing).
         notes: what a reader of the trace should know besides, in words.
         tag: each source stands between ``<tag>`` and ``</tag>``, which occur in none of them.
     """
@@ -139,8 +140,11 @@ class Context:
     def __repr__(self) -> str:
         # The whole text would fill pages; it is in ``text``.
         count = f"{len(self.sources)} source{'' if len(self.sources) == 1 else 's'}"
+        reasons = [drop.reason for drop in self.drops]
+        joined = sum(reason.startswith(("overlaps ", "adjacent to ")) for reason in reasons)
+        cut = reasons.count(CUT)
         return (f"Context({count}, {self.tokens} of {self.budget} tokens, "
-                f"{len(self.drops)} left out or cut)")
+                f"{joined} joined, {cut} cut, {len(reasons) - joined - cut} left out)")
 
     def _repr_html_(self) -> str:
         rows = "".join(

@@ -11,6 +11,7 @@ _HOME = {
     "citations_lab": "ragkit.labs.citations",
     "context_lab": "ragkit.labs.context",
     "embedding_lab": "ragkit.labs.embedding",
+    "evaluation_lab": "ragkit.labs.evaluation",
     "evidence_lab": "ragkit.labs.evidence",
     "merge_lab": "ragkit.labs.merge",
     "refusal_lab": "ragkit.labs.refusal",

@@ -35,6 +35,7 @@ class RememberingJudge:
 
     def __init__(self, judge: SupportJudge):
         self.name = judge.name
+        self.threshold: float | None = getattr(judge, "threshold", None)  # a judge without scores has none
         self.asked = 0
         self._judge = judge
         self._known: dict[tuple[str, str], Support] = {}
@@ -156,19 +157,21 @@ class CitationsModel:
         marks = []
         shown = self.verification().sentences[:MOST]
         for number, sentence in enumerate(shown, 1):
-            if sentence.is_claim and sentence.score is not None:
-                boxes[sentence.label].append(_bar(number, sentence.score))
-                marks.append((number, self.best(sentence)[1]))
+            best = self.best(sentence)
+            if best is not None:
+                boxes[sentence.label].append(_bar(number, sentence.score or 0.0))  # none: it cites what does not exist
+                marks.append((number, best[1]))
         for label, bars in boxes.items():
             self._bars[label].set_verts(bars)
         self._marks.set_data(*(zip(*marks, strict=True) if marks else ((), ())))
-        for position, sign in enumerate(self._signs):
+        for position, (sign, count) in enumerate(zip(self._signs, self._counts, strict=True)):
             sign.set_text(SIGNS[shown[position].label] if position < len(shown) else "")
+            count.set_text(str(position + 1) if position < len(shown) else "")
         return self.picture.png()
 
     def _draw(self) -> None:
         figure, [axes] = plots.new_figure(7.6, 3.0)
-        axes.set(xlim=(0.4, MOST + 0.6), ylim=(0, 1.12), xticks=range(1, MOST + 1), yticks=np.linspace(0, 1, 6),
+        axes.set(xlim=(0.4, MOST + 0.6), ylim=(0, 1.12), xticks=[], yticks=np.linspace(0, 1, 6),
                  xlabel=f"sentence of the answer (the first {MOST})", ylabel="support score, 0 to 1",
                  title="How far the sources support each sentence")
         self._bars = {label: axes.add_collection(PolyCollection(
@@ -177,8 +180,12 @@ class CitationsModel:
         [self._marks] = axes.plot([], [], linestyle="", marker="D", color=plots.BLACK, markersize=6,
                                   label="best source, cited or not")
         self._signs = [axes.text(number, 1.02, "", ha="center", fontsize=11) for number in range(1, MOST + 1)]
-        axes.legend(ncols=4, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.2), columnspacing=1)
-        self.picture = plots.LivePicture(figure, [*self._bars.values(), self._marks, *self._signs])
+        self._counts = [axes.text(number, -0.03, "", ha="center", va="top", fontsize=10) for number in range(1, MOST + 1)]
+        if self.judge.threshold is not None:
+            axes.axhline(self.judge.threshold, color=plots.BLACK, linestyle="--", linewidth=1, label="threshold")
+        axes.xaxis.labelpad = 16
+        axes.legend(ncols=5, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.22), columnspacing=1)
+        self.picture = plots.LivePicture(figure, [*self._bars.values(), self._marks, *self._signs, *self._counts])
 
 
 def citations_lab(answers: Sequence[RecordedAnswer] | None = None, judge: SupportJudge | None = None,

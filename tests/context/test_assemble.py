@@ -163,6 +163,25 @@ def test_what_touches_a_source_is_cut_on_the_far_side(follows):
     assert context.link().count_in == 2
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_a_part_that_no_longer_touches_is_joined_only_when_the_document_is_at_hand(known):
+    beside, more = piece(FOX, 0, 15), piece(FOX, 15, 51)  # the second begins with the blank
+    documents = by_key(FOX) if known else {}
+    full = assemble_context([beside, more], 1000, documents=documents, count_tokens=len).tokens
+    context = assemble_context([beside, more], full - 1, documents=documents, count_tokens=len)
+    assert [source.text for source in context] == [FOX.text[:31] if known else FOX.text[:15]]
+    assert reasons(context) == ["cut_at_sentence" if known else "over_budget"]
+
+
+@pytest.mark.parametrize("beside, more", [((0, 15), (16, 51)), ((32, 51), (0, 31))])
+def test_what_a_left_out_piece_would_need_is_counted_as_it_would_stand_joined(beside, more):
+    pieces = [piece(FOX, *beside), piece(FOX, *more)]
+    joined = assemble_context(pieces, 1000, documents=by_key(FOX), count_tokens=len).tokens
+    budget = assemble_context(pieces[:1], 1000, documents=by_key(FOX), count_tokens=len).tokens
+    [drop] = assemble_context(pieces, budget, documents=by_key(FOX), count_tokens=len).drops
+    assert (drop.reason, drop.detail) == ("over_budget", f"{joined} tokens with it in whole, {budget} are allowed")
+
+
 def test_the_same_text_in_another_document_is_a_duplicate():
     copy = document("copy", "  Foxes EAT mice. **Mice** eat\ngrain.")
     context = assemble_context([whole(FOX), whole(copy, 0.4)])

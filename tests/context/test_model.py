@@ -4,6 +4,7 @@ import pytest
 
 from ragkit.chunking import Chunk
 from ragkit.context import Context, Source, assemble_context
+from ragkit.context.model import CUT
 from ragkit.hits import Hit
 from ragkit.trace import Drop
 
@@ -64,3 +65,10 @@ def test_html_is_escaped_and_suspicious_text_is_marked():
 def test_its_repr_is_short():
     assert repr(Context.from_texts("word " * 1000)).startswith("Context(1 source, ")
     assert len(repr(Context.from_texts("word " * 1000))) < 80
+
+
+def test_its_repr_counts_what_was_joined_cut_and_left_out():
+    drops = tuple(Drop(f"d@1:L1:{n}-9", "d", None, reason, "") for n, reason in enumerate(
+        ("adjacent to [1]", "overlaps [2]", "adjacent to [1]", CUT, "over_budget", "duplicate")))
+    assert repr(Context((), "", 0, 9, drops)) == "Context(0 sources, 0 of 9 tokens, 3 joined, 1 cut, 2 left out)"
+    assert repr(Context.from_texts("a")).endswith(" tokens, 0 joined, 0 cut, 0 left out)")
