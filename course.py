@@ -1,4 +1,4 @@
-"""The course's one entry point: python3 course.py lab | test | check | reset [chapter] | local-llm | bench
+"""The course's one entry point: python3 course.py lab | test | check | reset [chapter] | local-llm | bench | eval
 
 Only the standard library is used, and this file stays readable to old Pythons, so that an unsuitable one
 is told so in a sentence. The work is done in the folder coursekit/.

@@ -1,6 +1,7 @@
-"""How fast the package is on this machine, as ratios against named references. Prints; never fails on time.
+"""How fast the package is on this machine, and how good, against named references. Prints; never fails on a figure.
 
-    python3 course.py bench [PART ...]      parts: import, retrieve, handbook, labs (default: all)
+    python3 course.py bench [PART ...]      default: all; the parts are import, retrieve, handbook and labs for speed,
+                                            quality, grading, instructions, quotes and support for the rest
 """
 
 import argparse
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from time import get_clock_info, perf_counter, thread_time
 
@@ -190,7 +192,16 @@ def labs() -> None:
                f"{median:.0f} ms, 95th percentile {ninety_five:.0f} ms", f"below 100 ms ({ninety_five / bare:.1f} bare)")
 
 
-PARTS = {"import": import_time, "retrieve": retrieve_against_faiss, "handbook": handbook, "labs": labs}
+def beside(module: str) -> Callable[[], None]:
+    """A part that is a module of its own: how good rather than how fast. It is imported when it is asked for."""
+    def measure() -> None:
+        import_module(f"benchmarks.{module}").measure()
+
+    return measure
+
+
+PARTS = {"import": import_time, "retrieve": retrieve_against_faiss, "handbook": handbook, "labs": labs,
+         **{module: beside(module) for module in ("quality", "grading", "instructions", "quotes", "support")}}
 
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))

@@ -17,7 +17,10 @@ USAGE = """usage: python3 course.py COMMAND
   check                  say what works here and what does not, and the way out
   reset [CHAPTER]        restore work/'s copy of a chapter (3, 03 or 03_name) or of all; yours is kept
   local-llm              set up if needed and install a small language model for chapter 07 (about 95 MB)
-  bench [...]            set up if needed and measure the package's speed on this machine"""
+  bench [...]            set up if needed and measure the package's speed on this machine
+  eval [--write ...]     set up if needed and score the handbook's dev questions; fails when worse than
+                         benchmarks/baseline.json; --write writes that anew; further arguments go to
+                         `python -m ragkit eval`, for example --html report.html"""
 
 NOTEBOOKS, WORK = ROOT / "notebooks", ROOT / "work"
 
@@ -31,6 +34,7 @@ def main(arguments: list[str]) -> int:
         "reset": reset,
         "local-llm": install_local_llm,
         "bench": bench,
+        "eval": evaluate,
     }
     name, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
     if name in {"", "-h", "--help", "help"}:
@@ -39,7 +43,13 @@ def main(arguments: list[str]) -> int:
     if name not in commands:
         print(f"There is no command {name!r}: the commands are {', '.join(commands)}.", file=sys.stderr)
         return 2
-    if rest and rest[0] in {"-h", "--help"} and name in {"check", "reset", "local-llm", "bench"}:
+    if rest and rest[0] in {"-h", "--help"} and name in {
+        "check",
+        "reset",
+        "local-llm",
+        "bench",
+        "eval",
+    }:
         print(USAGE)
         return 0
     try:
@@ -147,6 +157,25 @@ def bench(rest: list[str]) -> int:
         raise SetupError(f"There are no benchmarks in this clone ({program} is missing): take a fresh clone.")
     environment.ensure()
     return run([str(environment.python()), str(program), *rest])
+
+
+def evaluate(rest: list[str]) -> int:
+    """Score the handbook's dev questions and compare with the committed baseline."""
+    environment.ensure()
+    data = ROOT / "data"
+    command = [
+        str(environment.python()),
+        "-m",
+        "ragkit",
+        "eval",
+        str(data / "handbook"),
+        str(data / "questions.jsonl"),
+        "--split",
+        "dev",
+        "--baseline",
+        str(ROOT / "benchmarks" / "baseline.json"),
+    ]
+    return run([*command, *rest])
 
 
 def has_display() -> bool:

@@ -1,6 +1,7 @@
-"""The command line: ``python -m ragkit check | ask`` (chapters 00, 03 and 07).
+"""The command line: ``python -m ragkit check | ask | eval`` (chapters 00, 03, 07 and 08).
 
-Exit codes: 0 done (a refusal is an answer too), 1 a check failed, 2 the command cannot be carried out.
+Exit codes: 0 done (a refusal is an answer too), 1 a check failed or the gate is red, 2 the command cannot be
+carried out.
 """
 
 import argparse
@@ -21,6 +22,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         return setup_check.main()
     try:
+        if options.command == "eval":
+            from ragkit.evaluation import command
+
+            return command.run(options)
         return _ask(options)
     except (OSError, ValueError, RuntimeError) as error:
         print(f"ragkit {options.command}: {_sentence(error)}", file=sys.stderr)
@@ -48,6 +53,17 @@ def _parser() -> argparse.ArgumentParser:
     ask.add_argument("--evidence", action="store_true", help="show the evidence with its scores")
     ask.add_argument("--trace", action="store_true", help="show what each link did")
     ask.add_argument("--json", action="store_true", help="print JSON")
+    score = commands.add_parser("eval", help="a scorecard of a set of questions, or two settings compared")
+    score.add_argument("folder", help="a folder of .md, .txt, .html, .pdf and .docx files, or of the layout of BEIR")
+    score.add_argument("questions", nargs="?", help="a .jsonl file of questions with their gold; BEIR goes without")
+    score.add_argument("--split", choices=("train", "dev", "test"), help="only these of the questions")
+    score.add_argument("--settings", metavar="FILE.toml", help="settings of the chain")
+    score.add_argument("--compare", nargs=2, metavar=("A.toml", "B.toml"), help="two settings on the same questions")
+    score.add_argument("--no-answers", action="store_true", help="score what is found only, which is faster")
+    score.add_argument("--baseline", metavar="FILE.json", help="fail when worse than this by more than its tolerances")
+    score.add_argument("--write", action="store_true", help="write the baseline anew")
+    score.add_argument("--html", metavar="REPORT.html", help="write one page with tables, figures and what failed")
+    score.add_argument("--json", action="store_true", help="print JSON")
     return parser
 
 

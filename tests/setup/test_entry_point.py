@@ -110,10 +110,10 @@ def test_without_a_command_the_usage_is_printed(clone):
 
 
 def test_an_unknown_command_names_the_others(clone):
-    result = run(clone, "eval")
+    result = run(clone, "sing")
     assert result.returncode == 2
     assert result.stderr.strip() == (
-        "There is no command 'eval': the commands are lab, test, check, reset, local-llm, bench."
+        "There is no command 'sing': the commands are lab, test, check, reset, local-llm, bench, eval."
     )
 
 

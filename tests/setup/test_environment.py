@@ -276,6 +276,19 @@ def test_bench_without_benchmarks(command, capsys):
     assert "There are no benchmarks in this clone" in capsys.readouterr().err
 
 
+def test_the_eval_command(command, clone):
+    commands.main(["eval", "--write", "--html", "report.html"])
+    assert command[0][1:5] == ["-m", "ragkit", "eval", str(clone / "data" / "handbook")]
+    assert command[0][5:10] == [
+        str(clone / "data" / "questions.jsonl"),
+        "--split",
+        "dev",
+        "--baseline",
+        str(clone / "benchmarks" / "baseline.json"),
+    ]
+    assert command[0][10:] == ["--write", "--html", "report.html"]
+
+
 @pytest.fixture
 def keep_handlers():
     handler = signal.getsignal(signal.SIGTERM)

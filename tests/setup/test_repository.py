@@ -76,7 +76,7 @@ def test_links_between_documents_lead_somewhere():
 
 def test_both_ci_files_run_the_readme_s_command():
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    assert script.rstrip().endswith("\npython3 course.py test --strict")
+    assert script.rstrip().endswith("\npython3 course.py test --strict\npython3 course.py eval")
     assert "set -euo pipefail" in script and "HF_HUB_OFFLINE=1" in script
     if os.name != "nt":
         assert os.access(ROOT / ".ci" / "run", os.X_OK)

@@ -1,0 +1,151 @@
+"""What would have kept a piece of gold, and what shows that it was lost: the details (chapter 08)."""
+
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from pathlib import PurePosixPath
+
+from ragkit.chunking import Chunk
+from ragkit.context import Context, assemble_context
+from ragkit.context.duplicates import holds
+from ragkit.documents import Document, DocumentKey, LoadProblem
+from ragkit.evaluation.questions import GoldQuote, Span
+from ragkit.evaluation.verdicts import Change
+from ragkit.filters import SUPERSEDED, RetrievalFilters, way_in
+from ragkit.hits import Hit
+from ragkit.knowledge_base import KnowledgeBase, make_chunker
+from ragkit.retrieval import expand
+from ragkit.settings import Settings
+
+MOST_READ = 200_000  # characters of a document that are compared with a quote that is not in it
+MOST_PIECES = 24  # of evidence; packing takes time that grows with their square
+UNLIMITED = 10**9  # tokens
+GROWTH = 60  # steps of a tenth: chunks are tried up to seven times their size
+
+
+def floor3(score: float) -> float:
+    """The largest threshold of three decimals that a score still reaches."""
+    return max(0.0, math.floor(score * 1000) / 1000)
+
+
+def unread_file(kb: KnowledgeBase, document_id: str) -> LoadProblem | None:
+    """The file of that name that could not be read, if loading the folder met one."""
+    report = kb.load_report
+    for problem in (*report.problems, *report.warnings) if report is not None else ():
+        path = PurePosixPath(problem.source)
+        if document_id in (path.stem, str(path.with_suffix("")), problem.source):
+            return problem
+    return None
+
+
+def absence(kb: KnowledgeBase, key: DocumentKey) -> str:
+    """That a document is not there, and what is there of it."""
+    versions = sorted(held.version for held in kb.corpus.documents if held.id == key.id)
+    if versions:
+        return f"{key.id} version {key.version} is not in the corpus; there is version {', '.join(versions)}"
+    return f"{key.id} is not among the {len(kb.corpus.documents)} documents of the corpus"
+
+
+def misread(document: Document, quote: GoldQuote) -> str:
+    """That a quote is not in its document's text, and how much of it is."""
+    text, wanted = document.text, quote.quote
+    where = f"{document.id} version {document.version}" + (f" ({document.source})" if document.source else "")
+    count = text.count(wanted)
+    if count:
+        return f"{where} holds the quote {count} times; occurrence {quote.occurrence} is asked for"
+    if holds(text, wanted):
+        return f"{where} holds the words of the quote, but with other white space or punctuation between them"
+    match = SequenceMatcher(None, text[:MOST_READ], wanted, autojunk=False).find_longest_match()
+    part = text[match.a:match.a + match.size]
+    return f"{where} does not hold the quote; the longest part of it there is {part!r}, {len(part)} of {len(wanted)}"
+
+
+def kept_out(reason: str, document: Document, filters: RetrievalFilters) -> str:
+    """Which filter left a document out, and the values on both sides."""
+    if reason == SUPERSEDED:
+        return f"{document.id} version {document.version} is superseded. {way_in(reason, document)}"
+    if reason in ("effective_before", "effective_after"):
+        has = document.effective_date
+    else:
+        has = document.topic if reason == "topic" else document.id
+    return f"the filter {reason} asks for {_plain(getattr(filters, reason))}; {document.id} has {_plain(has)}"
+
+
+def let_in(reason: str, document: Document, filters: RetrievalFilters) -> Change | None:
+    """The filters with which the document is searched: without the one that kept it out, or on its day."""
+    if reason != SUPERSEDED:
+        return Change(f"without the filter {reason}", filters=filters.model_copy(update={reason: None}))
+    if document.effective_date is None:
+        return None
+    return Change(f"effective_before {document.effective_date}",
+                  filters=filters.model_copy(update={"effective_before": document.effective_date}))
+
+
+def larger_chunks(kb: KnowledgeBase, document: Document, span: Span) -> Change | None:
+    """The least larger size, or for overlapping chunks the least overlap, with which one chunk holds the span.
+
+    Only this document is cut anew: what such chunks do to the search takes a new index.
+    """
+    for settings, words in _larger(kb.settings):
+        whole = [chunk for chunk in make_chunker(settings, kb.embedder).chunk(document) if span.inside(chunk)]
+        if whole:
+            return Change(words, checked=f"cut anew, {whole[-1].id} holds the quote; the search was not run again")
+    return None
+
+
+def smallest_budget(evidence: Sequence[Hit], settings: Settings, documents: Mapping[DocumentKey, Document],
+                    keeps: Callable[[Context], bool]) -> int | None:
+    """The fewest tokens, above those allowed, with which the context keeps the gold in the last piece of evidence.
+
+    None when no budget does, or when there are so many pieces that no budget is worth naming.
+    """
+
+    def packed(budget: int) -> Context:
+        return assemble_context(evidence, budget, documents=documents, order=settings.context_order)
+
+    if len(evidence) > MOST_PIECES:
+        return None
+    everything = packed(UNLIMITED)
+    if not keeps(everything):
+        return None
+    low, high = settings.context_tokens, max(everything.tokens, settings.context_tokens + 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if keeps(packed(middle)) else (middle, high)
+    return high
+
+
+def expanded(span: Span, candidates: Sequence[Hit], chunks: Mapping[str, Chunk], settings: Settings,
+             levels: Collection[int]) -> Change | None:
+    """A readier merge, else a fixed level, that makes of these candidates a context which holds the span."""
+    tries: list[Mapping] = []
+    if settings.expansion == "auto_merge":
+        ratios = (round(step / 20, 2) for step in range(20, 0, -1))
+        tries = [{"merge_ratio": ratio} for ratio in ratios if ratio < settings.merge_ratio]
+    tries += [{"expansion": "parents", "parent_level": level} for level in sorted(levels, reverse=True)]
+    for changes in tries:
+        hits = expand(candidates, settings.replace(**changes), chunks).hits
+        if any(span.inside(hit.chunk) for hit in hits):
+            return Change.of(**changes)
+    return None
+
+
+def _larger(settings: Settings) -> Iterator[tuple[Settings, str]]:
+    """Settings with larger chunks, step by step, each with what was changed, in words."""
+    if settings.chunker == "hierarchical":
+        for step in range(1, GROWTH + 1):
+            sizes = tuple(size + size * step // 10 for size in settings.level_sizes)
+            if all(above > below for above, below in zip(sizes, sizes[1:], strict=False)):
+                yield settings.replace(level_sizes=sizes), f"level_sizes {'/'.join(map(str, sizes))}"
+        return
+    size = settings.chunk_size
+    tenth = max(1, size // 10)
+    if settings.chunker in ("fixed", "sentence"):
+        for overlap in range(settings.chunk_overlap + tenth, size // 2 + 1, tenth):
+            yield settings.replace(chunk_overlap=overlap), f"chunk_overlap {overlap}"
+    for step in range(1, GROWTH + 1):
+        yield settings.replace(chunk_size=size + step * tenth), f"chunk_size {size + step * tenth}"
+
+
+def _plain(value: object) -> str:
+    return ", ".join(value) if isinstance(value, tuple) else "none" if value is None else str(value)

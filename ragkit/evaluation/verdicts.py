@@ -1,0 +1,125 @@
+"""The words in which a failed question is told: verdict, loss, change (chapter 08)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from ragkit.context import Context
+from ragkit.evaluation.questions import GoldQuote
+from ragkit.filters import RetrievalFilters
+from ragkit.retrieval import RetrievalResult
+from ragkit.settings import Settings
+
+
+class Verdict(StrEnum):
+    """How a question came out wrong: in the order of the chain, which is the order of precedence."""
+
+    FAILED_WITH_ERROR = "failed_with_error"
+    NOT_IN_CORPUS = "not_in_corpus"
+    LOST_IN_EXTRACTION = "lost_in_extraction"
+    CUT_BY_CHUNKING = "cut_by_chunking"
+    FILTERED = "filtered"
+    NOT_RECALLED = "not_recalled"
+    DROPPED_BY_RERANK = "dropped_by_rerank"
+    LOST_IN_EXPANSION = "lost_in_expansion"
+    BEYOND_EVIDENCE_TOP_K = "beyond_evidence_top_k"
+    BELOW_THRESHOLD = "below_threshold"
+    REFUSED_WRONGLY = "refused_wrongly"
+    CUT_FROM_CONTEXT = "cut_from_context"
+    GENERATED_WRONGLY = "generated_wrongly"
+    CITED_WRONGLY = "cited_wrongly"
+    ANSWERED_WRONGLY = "answered_wrongly"  # it should have been refused
+
+    @property
+    def place(self) -> int:
+        """Where in the chain, from 0."""
+        return list(Verdict).index(self)
+
+
+@dataclass(frozen=True)
+class Change:
+    """What would have saved a question: other settings, another filter, one more group for the reader.
+
+    Attributes:
+        words: the change as people say it: "top_k 11". Alone, it is something that no setting does.
+        checked: what was looked at to know that it helps, when the chain cannot be run with it.
+    """
+
+    words: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    filters: RetrievalFilters | None = None
+    reader: frozenset[str] = frozenset()
+    checked: str = ""
+
+    @classmethod
+    def of(cls, **settings: Any) -> "Change":
+        """A change of settings."""
+        return cls(_in_words(settings), settings)
+
+    @property
+    def can_run(self) -> bool:
+        """Whether the chain can be run with it on the index as it is."""
+        return bool(self.settings or self.filters is not None or self.reader)
+
+    def then(self, later: "Change") -> "Change":
+        """Both; of a setting that both change, the later value."""
+        settings = {**self.settings, **later.settings}
+        others = [one.words for one in (self, later) if not one.settings and one.words]
+        words = ", ".join(filter(None, (_in_words(settings), *dict.fromkeys(others))))
+        return Change(words, settings, self.filters if later.filters is None else later.filters,
+                      self.reader | later.reader, later.checked)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a question is asked with."""
+
+    settings: Settings
+    filters: RetrievalFilters = RetrievalFilters()
+    reader: frozenset[str] = frozenset()
+
+    def changed(self, change: Change) -> "Asked":
+        """The same with the change made."""
+        return Asked(self.settings.replace(**change.settings),
+                     self.filters if change.filters is None else change.filters, self.reader | change.reader)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One pass of the chain, as far as it went. ``context`` is None when nothing was packed."""
+
+    asked: Asked
+    result: RetrievalResult
+    context: Context | None = None
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Where one group of gold was lost, told of the alternative that came furthest.
+
+    Attributes:
+        group: number of the gold group, from 1.
+        link: its name in the trace; "documents" and "chunks" stand before those.
+        evidence: what shows it, in words.
+        change: what would have kept it at this link; None when nothing is known.
+        distance: how far it was from being kept, to choose among alternatives lost at one link.
+    """
+
+    group: int
+    quote: GoldQuote
+    verdict: Verdict
+    link: str
+    evidence: str
+    change: Change | None = None
+    distance: float = 0.0
+
+
+def _in_words(settings: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {_written(value)}" for name, value in settings.items())
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    return "/".join(map(str, value)) if isinstance(value, tuple) else str(value)
