@@ -4,6 +4,7 @@ Words in common say how close two sentences are; "180 days" and "150 days" are v
 These checks look at the facts alone and name the values.
 """
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +19,10 @@ VALUES = ("number", "date", "time", "identifier")
 ROLE = 0.6   # a value stands in another role when its best unit fits the claim less than this share of the best one
 ROLE_WORDS = 2  # words around a value that the source has, from which they tell its place ("the code is QY-12": one)
 LONG = 40    # in a source of more units a value stands in many places, and which one is meant is not told by words
+NEAR = 60    # characters after a number in which the word for what it counts is looked for
+SAME = 0.5   # a unit is about the same thing when it has more than this share of the claim's other content words
 CLOSE = 0.7  # units that fit the claim at least this share of the best one are read for negations
+_CODE = re.compile(r"0\d")
 
 
 @dataclass(frozen=True)
@@ -27,14 +31,16 @@ class Clash:
 
     Attributes:
         kind: of the fact.
-        contrary: the source says something else in its place.
+        contrary: a unit that is about the same thing says something else in its place.
         missing: the value is nowhere in the source.
+        unit: position of the unit that the claim was compared with, where one was.
     """
 
     kind: str
     reason: str
     contrary: bool
     missing: bool = False
+    unit: int | None = None
 
 
 @dataclass(frozen=True)
@@ -93,24 +99,70 @@ def fits(stems: set[str], passage: Passage) -> list[float]:
 
 def _check_value(fact: Fact, part: Part, passage: Passage) -> Clash | None:
     around = set(part.stems) - set(claim_stems(fact.text))
+    scores = fits(around, passage)
+    top = max((fit for fit, unit in zip(scores, passage.units, strict=True) if not unit.is_heading), default=0.0)
     same, others = [], []
-    for unit, fit in zip(passage.units, fits(around, passage), strict=True):
+    for index, (unit, fit) in enumerate(zip(passage.units, scores, strict=True)):
         for candidate in unit.facts:
             if _matches(fact, candidate, unit):
                 same.append(fit)
             elif _comparable(fact, candidate):
-                others.append((fit, candidate.text))
+                others.append((fit, _alike(fact, part.text, candidate, unit), index, candidate))
         if fact.kind == "identifier" and fact.value in unit.text.casefold():
             same.append(fit)
     best = max(others, key=lambda other: other[0], default=None)
+    # What is named is of the same kind, and from a sentence about the same thing or the best one.
+    like = max((other for other in others if other[1]), key=lambda other: other[0], default=None)
+    about = like is not None and _is_about(around, passage.units[like[2]], passage)
+    named = like[3].text if like and (about or like[0] >= top > 0) else ""
+    unit, other = (like or best)[2:] if best else (None, None)
+    contrary = about or other is not None and fact.written is not None and fact.written == other.written and _is_about(
+        around, passage.units[unit], passage)
     if not same:
-        if best is None:
-            return Clash(fact.kind, f"{fact.text} is not in the source", False, missing=True)
-        return Clash(fact.kind, f"{fact.text} is not in the source; it has {best[1]}", best[0] > 0, missing=True)
+        reason = f"{fact.text} is not in the source" + (f"; it has {named}" if named else "")
+        return Clash(fact.kind, reason, contrary, missing=True, unit=unit)
     known = around & {stem for unit in passage.units for stem in unit.stems}
     if best and len(known) >= ROLE_WORDS and len(passage.units) <= LONG and max(same) < ROLE * best[0]:
-        return Clash(fact.kind, f"{fact.text} is in the source, but elsewhere; here it has {best[1]}", True)
+        reason = f"{fact.text} is in the source, but elsewhere" + (f"; here it has {named}" if named else "")
+        return Clash(fact.kind, reason, contrary, unit=unit)
     return None
+
+
+def _is_about(stems: set[str], unit: Unit, passage: Passage) -> bool:
+    """Whether the unit, with the headings and the header row above it, has most of these content words."""
+    return not unit.is_heading and len(stems & (set(unit.stems) | unit.header | passage.about)) > SAME * len(stems)
+
+
+def _alike(fact: Fact, text: str, candidate: Fact, unit: Unit) -> bool:
+    """Whether a reader would compare the two: numbers of the same unit (which may stand in the header row) or of the
+    same things; identifiers of the same form. "0000" is a code and no amount."""
+    if fact.kind == "identifier":
+        return _form(fact.text) == _form(candidate.text)
+    if fact.kind != "number":
+        return True
+    if _CODE.match(candidate.text) or _CODE.match(fact.text):
+        return False
+    if fact.value[1] != candidate.value[1]:
+        return candidate.value[1] is None and any(base == fact.value[1] for base, _ in units_in(unit.header_text))
+    if fact.value[1] is not None:  # hours with hours; of other units only the same number, "14 weeks" and "14 days"
+        return fact.written == candidate.written or _scale(fact) == _scale(candidate)
+    counted, there = _counted(text, fact), _counted(unit.text, candidate)
+    return not counted or bool(counted & (there | unit.header))
+
+
+def _counted(text: str, fact: Fact) -> set[str]:
+    """What a number without a unit counts: the stems of the next two content words."""
+    return set(claim_stems(text[fact.end:fact.end + NEAR])[:2])
+
+
+def _scale(fact: Fact) -> float | None:
+    """How many base units the written unit has: 1440 for days, in minutes."""
+    return round(fact.value[0] / fact.written, 6) if fact.written else None
+
+
+def _form(identifier: str) -> str:
+    """"E-412" and "PC-518" have one form: letters, a hyphen, digits."""
+    return re.sub(r"\d+", "9", re.sub(r"[^\W\d_]+", "a", identifier))
 
 
 def _matches(fact: Fact, candidate: Fact, unit: Unit) -> bool:
@@ -139,7 +191,8 @@ def _check_repeats(part: Part, passage: Passage) -> list[Clash]:
     """A value said more often than the source has it, while another of its kind in the best unit is left over:
     "paid every Thursday if approved by Thursday" where the source has a Thursday and a Tuesday."""
     scores = fits(set(part.stems), passage)
-    best = passage.units[max(range(len(scores)), key=scores.__getitem__)] if scores else None
+    position = max(range(len(scores)), key=scores.__getitem__, default=None)
+    best = passage.units[position] if scores else None
     facts = part.facts_of(*VALUES)
     for fact in facts:
         said = sum(fact.kind == other.kind and fact.value == other.value for other in facts)
@@ -147,8 +200,10 @@ def _check_repeats(part: Part, passage: Passage) -> list[Clash]:
         left = [candidate for candidate in best.facts if _comparable(fact, candidate)
                 and not any(agree(candidate, other) for other in facts)] if said > there > 0 else []
         if left:
-            return [Clash(fact.kind, f"{fact.text} stands in the claim {said} times, in the source {there}; "
-                                     f"it has {left[0].text}", True)]
+            alike = next((candidate for candidate in left if _alike(fact, part.text, candidate, best)), None)
+            reason = f"{fact.text} stands in the claim {said} times, in the source {there}"
+            contrary = alike is not None and _is_about(set(part.stems) - set(claim_stems(fact.text)), best, passage)
+            return [Clash(fact.kind, reason + (f"; it has {alike.text}" if alike else ""), contrary, unit=position)]
     return []
 
 
@@ -157,22 +212,26 @@ def _check_negations(part: Part, passage: Passage) -> list[Clash]:
     stems = set(part.stems)
     scores = fits(stems, passage)
     order = sorted(range(len(scores)), key=lambda index: -scores[index])
-    close = [passage.units[index] for index in order if scores[index] > 0 and scores[index] >= CLOSE * scores[order[0]]]
+    close = [index for index in order if scores[index] > 0 and scores[index] >= CLOSE * scores[order[0]]]
     own = part.facts_of("negation")
     for negation in own:
-        unit = next((unit for unit in close if set(negation.value) & set(unit.stems)), None)
-        found = unit is not None
-        if not found and close and not _negations(close[0]):  # in other words, but nothing there denies anything
-            unit = close[0]
+        index = next((index for index in close if set(negation.value) & set(passage.units[index].stems)), None)
+        found = index is not None
+        if not found and close and not _negations(passage.units[close[0]]):  # other words, but nothing denied there
+            index = close[0]
+        unit = passage.units[index] if index is not None else None
         if unit and _said_otherwise(negation, own, unit):
             continue
         if unit and not _other_words_deny(stems, unit) and _odd(negation, own) != _odd(negation, _negations(unit)):
-            return [Clash("negation", f"the claim says “{negation.text}”, the source does not", found)]
-    for unit in close[:1]:
+            return [Clash("negation", f"the claim says “{negation.text}”, the source does not",
+                          found and _is_about(stems, unit, passage), unit=index)]
+    for index in close[:1]:
+        unit = passage.units[index]
         for negation in _negations(unit):
             denied = negation.value and negation.value[0] in stems and not _other_words_deny(stems, unit)
             if denied and _odd(negation, own) != _odd(negation, _negations(unit)):
-                return [Clash("negation", f"the source says “{negation.text}”, the claim does not", True)]
+                return [Clash("negation", f"the source says “{negation.text}”, the claim does not",
+                              _is_about(stems, unit, passage), unit=index)]
     return []
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ragkit.citations.citation import Citation, cite, citations_of
 from ragkit.citations.marks import CitationMark
-from ragkit.citations.verify import CONTRADICTED, SIGNS, SUPPORTED, SentenceVerdict, Verification
+from ragkit.citations.verify import CONTRADICTED, SIGNS, SUPPORTED, SentenceVerdict, Verification, verdict_words
 from ragkit.context import Context
 from ragkit.documents import Document, DocumentKey
 
@@ -51,10 +51,8 @@ def segments(verification: Verification) -> Iterator[Segment]:
 
 def verdict_note(sentence: SentenceVerdict) -> str:
     """The sentence's verdict as a sign and words; only the sign when it is supported by what it cites."""
-    sign = SIGNS[sentence.label]
-    if sentence.label != SUPPORTED:
-        return f"{sign} {sentence.label}"
-    return sign if sentence.cited else f"{sign} supported, not cited"
+    plain = sentence.label == SUPPORTED and sentence.cited
+    return SIGNS[SUPPORTED] if plain else verdict_words(sentence)
 
 
 def printable(text: str) -> str:

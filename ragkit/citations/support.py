@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from ragkit.citations.checks import read_claim
+from ragkit.citations.checks import Clash, read_claim
 from ragkit.citations.passage import Passage, claim_stems, read_passage
 from ragkit.citations.signals import Signals, likely_units, measure
 from ragkit.embedding import Embedder, TokenVectors, shared_embedder, token_embedder
@@ -41,7 +41,6 @@ WORDS_ONLY = Weights((("coverage", 4.31), ("values", -1.21), ("names", -1.28), (
                      -2.55, 0.5)
 KNOWN = {"all-MiniLM-L6-v2": MINILM}  # token vectors of other models lie on other scales: for them, words alone
 
-CLOSE = 0.5  # coverage of the claim's words from which a clash contradicts and does not merely lack support
 KEPT = 4096  # units whose token vectors a judge keeps
 SHOWN = 4    # words named in a reason at most
 
@@ -52,7 +51,8 @@ class Support:
 
     Attributes:
         score: from 0 to 1; a claim with a clash scores below the threshold.
-        label: "contradicted" when the source speaks of the same and says otherwise.
+        label: "contradicted" when a sentence of the source is about the same thing and says otherwise: it has most
+            of the claim's content words, those of the clashing fact left out.
         reasons: in words, with the values: "180 is not in the source; it has 150".
         window: span of the sentences in the source that fit best; (0, 0) for an empty source.
         signals: (name, contribution to the sum before the logistic function), largest first.
@@ -82,6 +82,11 @@ class SignalJudge:
         self._weights = KNOWN.get(self._embedder.name, WORDS_ONLY) if self._embedder else WORDS_ONLY
         self._kept: dict[str, TokenVectors] = {}
         self.name = f"signals ({self._embedder.name})" if self._weights is not WORDS_ONLY else "signals (words only)"
+
+    @property
+    def threshold(self) -> float:
+        """The score from which a claim counts as supported."""
+        return self._weights.threshold
 
     def judge(self, claims: Sequence[str], source: str) -> list[Support]:
         """One Support a claim. The source may begin with its prefix (headings, the header row of a table)."""
@@ -131,13 +136,18 @@ class SignalJudge:
 
 
 def _label(found: Signals, score: float, threshold: float) -> Label:
-    if found.values["coverage"] >= CLOSE and any(clash.contrary for clash in found.clashes):
+    if any(clash.contrary for clash in found.clashes if _shows(found, clash)):
         return "contradicted"
     return "supported" if score >= threshold else "unsupported"
 
 
+def _shows(found: Signals, clash: Clash) -> bool:
+    """Whether the passage that is shown has what the clash is about; a "not" must stand in it."""
+    return clash.kind != "negation" or clash.unit in range(*found.window)
+
+
 def _reasons(found: Signals, label: Label) -> tuple[str, ...]:
-    reasons = [clash.reason for clash in found.clashes]
+    reasons = [clash.reason for clash in found.clashes if _shows(found, clash)]
     reasons += [f"{name} is not in the source" for name in found.names]
     if found.values["direction"] < -0.5:
         reasons.append("the source seems to say the opposite")
@@ -146,7 +156,8 @@ def _reasons(found: Signals, label: Label) -> tuple[str, ...]:
         more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
         reasons.append(f"not in the best passage: {', '.join(missing[:SHOWN])}{more}")
     if not reasons:
-        reasons.append("every content word is in the source")
+        reasons.append("every content word is in the source" if label == "supported" or not found.clashes
+                       else "its words stand in the source, but not in one passage")
     return tuple(reasons)
 
 

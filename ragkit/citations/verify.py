@@ -52,10 +52,10 @@ class SentenceVerdict:
 
     Attributes:
         claim: what was checked, without marks; "" for no claim.
-        label: "supported", "unsupported" or "contradicted" by the sources it cites, read together; by the whole
-            context when it cites none that exists; or "no_claim".
+        label: "supported", "unsupported" or "contradicted" by the sources it cites, read together; "unsupported"
+            when none of them exists; by the whole context when it has no mark at all; or "no_claim".
         in_context: the same by the whole context, whatever is cited.
-        score: the support score behind the label, in [0, 1]; None for no claim and without sources.
+        score: the support score behind the label, in [0, 1]; None where no source was read for it.
         cited: numbers of the sources it cites that exist, in order, once each.
         missing: the numbers it cites that no source has.
         support: one verdict for each source in ``cited``.
@@ -136,7 +136,7 @@ class Verification:
         return f"Verification({len(self.sentences)} sentences, {self._summary()})"
 
     def __str__(self) -> str:
-        lines = [f"{SIGNS[sentence.label]} {sentence.label:<12} {' '.join(sentence.text.split())}"
+        lines = [f"{verdict_words(sentence):<14} {' '.join(sentence.text.split())}"
                  + (f"\n{'':15}({'; '.join(sentence.reasons)})" if sentence.reasons else "")
                  for sentence in self.sentences]
         return "\n".join([*lines, self._summary()])
@@ -145,7 +145,7 @@ class Verification:
         rows = "".join(
             f"<tr><td style='text-align:left'>{_escape(sentence.text)}</td>"
             f"<td style='text-align:left'>{_numbers((*sentence.cited, *sentence.missing))}</td>"
-            f"<td style='text-align:left;white-space:nowrap'>{SIGNS[sentence.label]} {sentence.label}</td>"
+            f"<td style='text-align:left;white-space:nowrap'>{verdict_words(sentence)}</td>"
             f"<td style='text-align:left'>{_escape('; '.join(sentence.reasons))}</td></tr>"
             for sentence in self.sentences)
         heads = "".join(f"<th style='text-align:left'>{head}</th>" for head in ("sentence", "cites", "verdict", "why"))
@@ -193,6 +193,12 @@ def verify_citations(answer: str, context: Context | Sequence[str], *,
     return Verification(answer, tuple(verdicts), tuple(marks), tuple(missing), judge.name)
 
 
+def verdict_words(sentence: SentenceVerdict) -> str:
+    """A sentence's verdict as a sign and words: "✓ supported", "✓ supported, not cited"."""
+    bare = sentence.label == SUPPORTED and not sentence.cited
+    return f"{SIGNS[sentence.label]} {sentence.label}{', not cited' if bare else ''}"
+
+
 def as_context(context: Context | Sequence[str]) -> Context:
     """A context as it is; plain texts as one."""
     if isinstance(context, Context):
@@ -216,8 +222,9 @@ class _Check:
         joint = self._joint(self._cited) if len(self._cited) > 1 else None
         together = joint is not None and joint.label == SUPPORTED
         in_context = SUPPORTED if together else self._label(list(self._alone))
-        label = SUPPORTED if together else self._label(self._cited) if self._cited else in_context
-        given = [self._alone[number] for number in self._cited or self._alone]
+        marked = self._cited or self._missing
+        label = SUPPORTED if together else self._label(self._cited) if marked else in_context
+        given = [self._alone[number] for number in (self._cited if marked else self._alone)]
         score = max([support.score for support in [*given, *([joint] if joint else [])]], default=None)
         support = tuple(self._source_verdict(number, together) for number in self._cited)
         better = tuple(number for number in self._supporting if number not in self._cited)
@@ -252,6 +259,10 @@ class _Check:
         for number in self._missing:
             have = f"the context has {_range(len(self._context))}"
             yield f"[{number}] does not exist; {have}"
+        if self._missing and not self._cited:
+            if better:
+                yield f"{_numbers(better)} would support it"
+            return
         if not self._cited:
             if better:
                 yield f"no citation; {_numbers(better)} would support it"

@@ -60,6 +60,40 @@ def test_contradicted_needs_something_else_in_its_place():
     assert judged("The canteen serves fish every Friday.").label == "unsupported"
 
 
+@pytest.mark.parametrize(("claim", "source", "label", "reason"), [
+    ("Breakfast costs 12 euros.", "A taxi ride costs 40 euros.", "unsupported",
+     "12 euros is not in the source; it has 40 euros"),
+    ("Breakfast costs 12 euros.", "A taxi ride costs 40 euros. Breakfast costs 15 euros.", "contradicted",
+     "12 euros is not in the source; it has 15 euros"),
+    ("Breakfast costs 12 euros.", "Meals > Breakfast\nIt costs 15 euros. Dinner is at 19:00.", "contradicted",
+     "12 euros is not in the source; it has 15 euros")])
+def test_contradicted_only_by_a_sentence_about_the_same(claim, source, label, reason, minilm):
+    for judge in (WORDS, minilm):
+        support = judged(claim, source, judge)
+        assert support.label == label
+        assert reason in support.reasons
+
+
+@pytest.mark.parametrize(("claim", "source", "reason"), [
+    ("A room can be booked for 8 hours.", "A room can be booked, then enter 0000.", "8 hours is not in the source"),
+    ("A room is booked for 4 hours.", "A room is booked within 8 minutes.", "4 hours is not in the source"),
+    ("You may print 100 colour pages.", "You may print in colour with code 0000.", "100 is not in the source"),
+    ("You may print 100 colour pages.", "You may print 40 colour pages.", "100 is not in the source; it has 40"),
+    ("The hall has 36 chairs.", "The hall has 4 doors.", "36 is not in the source"),
+    ("The API answers PC-518.", "The API answers in v2.", "PC-518 is not in the source"),
+    ("The API answers PC-518.", "The API answers PC-503.", "PC-518 is not in the source; it has PC-503"),
+    ("Claims take 12 days.", "Claims take long. Trips take 5 days.", "12 days is not in the source")])
+def test_a_reason_compares_like_with_like(claim, source, reason):
+    assert reason in judged(claim, source).reasons
+
+
+def test_a_not_of_another_sentence_is_no_reason(minilm):
+    source = ("Dogs are not taken along by car, and cats are not taken along by train or by plane. "
+              "A dog that is taken along by bus needs a ticket.")
+    support = judged("A dog that is taken along by bus needs a ticket.", source, minilm)
+    assert support.label == "supported" and not any("not" in reason for reason in support.reasons)
+
+
 def test_breakfast_not_denies_breakfast_and_nothing_else():
     assert judged("In Berlin a room may cost up to 150 euros a night, breakfast included.").label == "contradicted"
     assert judged("In Berlin a room may cost up to 150 euros a night, VAT included.").label == "supported"

@@ -70,7 +70,10 @@ def test_a_number_that_does_not_exist():
     assert sentence.reasons[0] == "[5] does not exist; the context has [1] to [2]"
     assert [(mark.number, checked.answer[mark.start:mark.end]) for mark in checked.marks] == [(5, "[5]"), (2, "[2]")]
     alone = verify("The fox is red [9].")
-    assert (alone.sentences[0].label, alone.sentences[0].cited, alone.missing) == ("supported", (), (9,))
+    assert (alone.sentences[0].label, alone.sentences[0].cited, alone.missing) == ("unsupported", (), (9,))
+    assert (alone.sentences[0].in_context, alone.sentences[0].better, alone.sentences[0].score) == ("supported", (1,), None)
+    assert alone.sentences[0].reasons == ("[9] does not exist; the context has [1] to [3]",
+                                          "[1] would support it")
     assert alone.measures() == {"citation_precision": 0.0, "citation_recall": 0.0, "supported_share": 1.0}
 
 
@@ -121,8 +124,9 @@ def test_no_sentence_at_all(answer):
 def test_no_sources():
     [sentence] = verify("The fox is red [1].", []).sentences
     assert (sentence.label, sentence.missing, sentence.score) == ("unsupported", (1,), None)
-    assert sentence.reasons == ("[1] does not exist; the context has no sources",
-                                "no citation, and there are no sources")
+    assert sentence.reasons == ("[1] does not exist; the context has no sources",)
+    [bare] = verify("The fox is red.", []).sentences
+    assert (bare.label, bare.reasons) == ("unsupported", ("no citation, and there are no sources",))
 
 
 def test_evidence_that_contains_a_mark_cites_nothing():
@@ -170,6 +174,13 @@ def test_the_table_escapes_and_tells_verdicts_in_words():
     shown = verify("The <b>fox</b> is red [1].")._repr_html_()
     assert "<b>fox" not in shown and "&lt;b&gt;fox" in shown and "✗ unsupported" in shown
     assert "citation precision undefined" in verify("A fox.")._repr_html_()
+
+
+def test_supported_without_a_mark_says_so():
+    checked = verify("The fox is red. The dog sleeps [2].")
+    assert str(checked).splitlines()[0] == "✓ supported, not cited The fox is red."
+    assert "✓ supported    The dog sleeps [2]." in str(checked)
+    assert "✓ supported, not cited</td>" in checked._repr_html_() and "✓ supported</td>" in checked._repr_html_()
 
 
 def test_the_repr_is_short():

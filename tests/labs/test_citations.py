@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from ragkit.citations import attribute, verify_citations
+from ragkit.citations.support import MINILM
 from ragkit.labs.citations import BLANK, MOST, CitationsModel, RememberingJudge, citations_lab
-from ragkit.recorded import LabelledSentence, RecordedAnswer, RecordedSettings, RecordedSource
+from ragkit.recorded import LabelledSentence, RecordedAnswer, RecordedSettings, RecordedSource, load_recorded
 from tests.citations.judges import WordJudge
 
 SETTINGS = RecordedSettings(model="m", weights_sha256="x", temperature=0, max_tokens=9, answer_start="", stop=(),
@@ -125,3 +126,13 @@ def test_a_move_is_quick(model):
         times.append(1000 * (time.thread_time() - start))
     print(f"an edit in the citations lab: 95th percentile {np.percentile(times, 95):.1f} ms")
     assert np.median(times) < 60  # about 20; a figure drawn anew takes far more
+
+
+def test_a_sentence_that_cites_nothing_that_exists_keeps_its_diamond():
+    [one] = [one for one in load_recorded() if one.id == "marked-en-b-079"]
+    model = CitationsModel([one])
+    model.answer = one.answer.replace("[1]", "[9]")
+    [sentence] = model.verification().sentences
+    assert (sentence.label, sentence.score, model.best(sentence)[0]) == ("unsupported", None, 1)
+    assert model.png() and "[9] does not exist" in model.html()
+    assert model.judge.threshold == MINILM.threshold
