@@ -139,7 +139,7 @@ class EvaluationModel:
 
     def png(self) -> bytes:
         """The picture as the knobs stand."""
-        self._picture.move(self.differences())
+        self._picture.move(self.differences(), self._a, self._b)
         return self.picture.png()
 
     def html(self) -> str:
@@ -168,22 +168,23 @@ class _Differences:
         figure, [axes] = plots.new_figure(8.6, 3.4)
         places = range(len(DRAWN))
         axes.axvline(0, color=plots.BLACK, linewidth=1)
-        axes.set(xlim=(-1, 1), ylim=(len(DRAWN) - 0.4, -0.6), xlabel="difference B - A, with its 95% interval")
+        axes.set(xlim=(-1, 1.8), ylim=(len(DRAWN) - 0.4, -0.6), xticks=[-1, -0.5, 0, 0.5, 1],
+                 xlabel="difference B - A, with its 95% interval")
         axes.set_yticks(places, [metric.replace("_", " ") for metric in DRAWN])
         axes.grid(axis="x", color="#DDDDDD", linewidth=0.8)
         axes.grid(visible=False, axis="y")
         self._lines = [axes.plot([], [], linewidth=2.5)[0] for _ in places]
         self._points = [axes.plot([], [], linestyle="", markersize=8)[0] for _ in places]
-        self._labels = [axes.text(0.99, place - 0.16, "", ha="right", fontsize=9) for place in places]
-        self.live = plots.LivePicture(figure, [*self._lines, *self._points, *self._labels])
+        self._labels = [axes.text(1.08, place, "", va="center", fontsize=9) for place in places]
+        axes.set_title(" ", fontsize=10, loc="left")  # keeps the place of the names
+        self._names = axes.text(0, 1.03, "", transform=axes.transAxes, fontsize=10)
+        self.live = plots.LivePicture(figure, [*self._lines, *self._points, *self._labels, self._names])
 
-    def move(self, differences: dict[str, Difference | None]) -> None:
+    def move(self, differences: dict[str, Difference | None], a: str, b: str) -> None:
+        self._names.set_text(f"A: {a}    B: {b}")
         for place, metric in enumerate(DRAWN):
             found = differences[metric]
             line, point, label = self._lines[place], self._points[place], self._labels[place]
-            right = found is not None and found.high > 0.4  # there the label would lie on the interval
-            label.set_x(-0.97 if right else 0.99)
-            label.set_horizontalalignment("left" if right else "right")
             if found is None:
                 line.set_data([], []), point.set_data([], [])
                 label.set_text("no such question")

@@ -107,6 +107,15 @@ def test_every_knob_moves_what_shows_it(model):
     assert model.html() != before
 
 
+def test_the_picture_names_both_chains_and_its_labels_stand_in_a_column_beside_the_intervals(model):
+    model.a, model.b = "one", "strict"
+    model.png()
+    texts = {text.get_text(): text for text in model.picture.figure.axes[0].texts}
+    assert "A: one    B: strict" in texts
+    labels = [text for words, text in texts.items() if "(n = " in words]
+    assert len(labels) > 1 and {text.get_position()[0] for text in labels} == {1.08}  # differences end at 1
+
+
 def test_no_unanswerable_questions_at_all(comparison):
     def answerable(evaluation):
         return type(evaluation)(evaluation.settings, evaluation.outcomes[:16], evaluation.k, False)
