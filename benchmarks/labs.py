@@ -22,6 +22,7 @@ SLIDERS = {
     "04_parent_expansion": {"top_k": 3, "ratio (auto_merge)": 9},
     "05_refusal": {"threshold": 38, "wrong answer": 3, "wrong refusal": 3},
     "06_context_and_prompts": {"budget": 8},
+    "08_evaluation": {"questions": 20},
 }
 PRESSES = (["ArrowRight"] * 2 + ["ArrowLeft"] * 2) * 10
 BARE = """

