@@ -59,7 +59,7 @@ def measure() -> dict[str, list[float]]:
 
 def _measure_notebook(chromium, server: LabServer, name: str, sliders: dict[str, int]):
     context = chromium.new_context(viewport={"width": 1400, "height": 1000})
-    opened = open_and_run(context, server, f"work/{name}.ipynb")
+    opened = open_and_run(context, server, f"work/{name}.ipynb", timeout=400)  # the first time, it embeds documents
     results = []
     for slider, steps in sliders.items():
         opened.press(slider, "Home", *["ArrowRight"] * steps)
