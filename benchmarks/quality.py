@@ -32,16 +32,16 @@ PUBLISHED = {("scifact", "minilm"): "0.645", ("xquad_en", "minilm"): "0.944",
 
 
 class Row(NamedTuple):
-    """One chain on one collection. ``queries`` is the denominator of all three means."""
+    """One chain on one collection. ``queries`` is the denominator of all three means, which are None when it is 0."""
 
     collection: str
     mode: str
     embedder: str
     chunks: int
     queries: int
-    ndcg_10: float
-    recall_100: float
-    mrr_10: float
+    ndcg_10: float | None
+    recall_100: float | None
+    mrr_10: float | None
     seconds: float
 
 
@@ -72,7 +72,8 @@ def measure(names: Sequence[str] = (), embedders: Sequence[str] = ()) -> list[Ro
                 rows.append(row := run(beir, mode, settings.replace(embedder=embedder)))
                 beside = PUBLISHED.get((folder.name, embedder), "") if settings is WHOLE else ""
                 print(f"{row.collection:<10} {row.mode:<21} {row.embedder:<13} {row.chunks:>7,} {row.queries:>8,} "
-                      f"{row.ndcg_10:>8.3f} {row.recall_100:>11.3f} {row.mrr_10:>7.3f} {row.seconds:>8.1f}   {beside}",
+                      f"{_number(row.ndcg_10):>8} {_number(row.recall_100):>11} {_number(row.mrr_10):>7} "
+                      f"{row.seconds:>8.1f}   {beside}",
                       flush=True)
     print(f"repeat with: RAGKIT_DATA=FOLDER python3 -m benchmarks.quality {' '.join(f.name for f in folders)}")
     return rows
@@ -86,6 +87,10 @@ def run(beir: BeirSet, mode: str, settings: rk.Settings) -> Row:
     ndcg = scores["ndcg", 10]
     return Row(beir.name, mode, settings.embedder, len(kb.corpus.index.ids), ndcg.n, ndcg.value,
                scores["recall", DEEP].value, scores["reciprocal_rank", 10].value, perf_counter() - start)
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
 
 
 def main() -> None:

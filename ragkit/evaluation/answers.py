@@ -121,6 +121,9 @@ class RefusalMatrix:
     def count(cls, pairs: Iterable[tuple[bool, bool | None]]) -> "RefusalMatrix":
         """From ``(answerable, refused)`` of each question; refused None is an error."""
         counts = Counter(pairs)
+        for pair in counts:
+            if pair[0] not in (True, False) or pair[1] not in (True, False, None):
+                raise ValueError(f"{pair!r} is no (answerable, refused)")
         return cls(counts[True, False], counts[False, False], counts[True, True], counts[False, True],
                    counts[True, None], counts[False, None])
 

@@ -8,16 +8,14 @@ Source: Thakur et al. (2021), "BEIR: A Heterogeneous Benchmark for Zero-shot Eva
 Models".
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from ragkit.documents import Document
-from ragkit.embedding.base import progress_wanted
+from ragkit.evaluation.lines import json_of, numbered_lines, short
 
 DEFAULT_SPLIT = "test"
-LONG_WORK = 1_000_000  # bytes of a file from which a progress bar is worth showing
 
 
 @dataclass(frozen=True)
@@ -93,24 +91,21 @@ def _qrels_path(folder: Path, split: str) -> Path:
 def _rows(path: Path, what: str) -> Iterator[tuple[str, dict]]:
     """Id and fields of each line; a line that is no object with an id and a text is an error."""
     first: dict[str, int] = {}
-    for number, line in _lines(path, what):
+    for number, line in numbered_lines(path, what):
         where = f"{path.name}, line {number}"
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise ValueError(f"{where}: not JSON ({error})") from error
+        row = json_of(line, where)
         if not isinstance(row, dict):
-            raise ValueError(f"{where}: {_short(row)} is no object with _id and text")
+            raise ValueError(f"{where}: {short(row)} is no object with _id and text")
         for field in ("_id", "text"):
             if not isinstance(row.get(field), str):
-                raise ValueError(f"{where}, {field}: {_short(row.get(field))} is no text")
+                raise ValueError(f"{where}, {field}: {short(row.get(field))} is no text")
         if not isinstance(row.get("title") or "", str):
-            raise ValueError(f"{where}, title: {_short(row['title'])} is no text")
+            raise ValueError(f"{where}, title: {short(row['title'])} is no text")
         id_ = row["_id"]
         if not id_.strip():
             raise ValueError(f"{where}, _id: {id_!r} is blank")
         if id_ in first:
-            raise ValueError(f"{where}, _id: {_short(id_)} is there twice, first in line {first[id_]}")
+            raise ValueError(f"{where}, _id: {short(id_)} is there twice, first in line {first[id_]}")
         first[id_] = number
         yield id_, row
 
@@ -118,18 +113,20 @@ def _rows(path: Path, what: str) -> Iterator[tuple[str, dict]]:
 def _read_qrels(path: Path, queries: dict[str, str], documents: set[str]) -> dict[str, dict[str, int]]:
     qrels: dict[str, dict[str, int]] = {}
     first = True
-    for number, line in _lines(path, f"{path.name}, judgements"):
+    for number, line in numbered_lines(path, f"{path.name}, judgements"):
         may_be_header, first = first, False
         where = f"{path.name}, line {number}"
-        columns = line.rstrip("\r").split("\t")
+        columns = line.split("\t")
         if len(columns) != 3:
-            raise ValueError(f"{where}: {_short(line)} has {len(columns)} columns where 3 are needed: "
+            raise ValueError(f"{where}: {short(line)} has {len(columns)} columns where 3 are needed: "
                              "query id, document id, grade, with tabs between")
         query, document, grade_text = columns
         if may_be_header and query not in queries and document not in documents and not _is_integer(grade_text):
             continue  # the header, whatever it calls the columns
         if query not in queries:
             raise ValueError(f"{where}: the query id {query!r} is not in queries.jsonl")
+        if not queries[query].strip():
+            raise ValueError(f"{where}: the query {query!r} is blank in queries.jsonl ({queries[query]!r})")
         if document not in documents:
             raise ValueError(f"{where}: the document id {document!r} is not in corpus.jsonl")
         if not _is_integer(grade_text):
@@ -143,31 +140,5 @@ def _read_qrels(path: Path, queries: dict[str, str], documents: set[str]) -> dic
     return qrels
 
 
-def _lines(path: Path, what: str) -> Iterator[tuple[int, str]]:
-    """Number and text of each line that is not blank, with a progress bar over the bytes of a long file.
-
-    Only \\n ends a line: a text may hold other characters that count as line ends, such as U+2028.
-    """
-    from tqdm.auto import tqdm
-
-    size = path.stat().st_size
-    quiet = not progress_wanted() or size < LONG_WORK
-    with path.open("rb") as file, tqdm(total=size, desc=what, unit="B", unit_scale=True, disable=quiet) as bar:
-        for number, raw in enumerate(file, 1):
-            bar.update(len(raw))
-            try:
-                line = raw.decode("utf-8-sig" if number == 1 else "utf-8").removesuffix("\n")
-            except UnicodeDecodeError as error:
-                raise ValueError(f"{path.name}, line {number}: not UTF-8 ({error.reason} at byte {error.start}: "
-                                 f"{raw[error.start:error.end]!r})") from error
-            if line.strip():
-                yield number, line
-
-
 def _is_integer(text: str) -> bool:
     return text.removeprefix("-").isascii() and text.removeprefix("-").isdigit()
-
-
-def _short(value: object, limit: int = 80) -> str:
-    text = repr(value)
-    return text if len(text) <= limit else text[:limit - 1] + "…"

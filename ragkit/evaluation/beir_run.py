@@ -10,6 +10,7 @@ import numpy as np
 
 from ragkit.evaluation.beir import BeirSet
 from ragkit.evaluation.metrics import METRICS, Mean, mean, over_queries, rank
+from ragkit.evaluation.questions import check_k
 from ragkit.evaluation.run import progress
 from ragkit.evaluation.scorecard import cell, html_table, text_table
 from ragkit.knowledge_base import KnowledgeBase
@@ -33,13 +34,16 @@ class BeirScores:
     rankings: Mapping[str, Sequence[str]] = field(repr=False)
 
     def __getitem__(self, key: tuple[str, int]) -> Mean:
+        """By (metric, k); an unknown key is an error that lists the known ones."""
+        if key not in self.means:
+            raise KeyError(f"no mean {key!r}; the metrics are {', '.join(METRICS)}, each at k = "
+                           f"{', '.join(str(k) for k in self._depths)}")
         return self.means[key]
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Head and rows, as text."""
-        depths = list(dict.fromkeys(k for _, k in self.means))
-        return ([f"{self.name}, {self.split}: mean (n)", *(f"k = {k}" for k in depths)],
-                [[name, *(cell(self.means[name, k]) for k in depths)] for name in METRICS])
+        return ([f"{self.name}, {self.split}: mean (n)", *(f"k = {k}" for k in self._depths)],
+                [[name, *(cell(self.means[name, k]) for k in self._depths)] for name in METRICS])
 
     def to_dict(self) -> dict:
         """Plain data, ready for ``json.dumps``."""
@@ -52,13 +56,30 @@ class BeirScores:
     def _repr_html_(self) -> str:
         return html_table(*self.table())
 
+    @property
+    def _depths(self) -> list[int]:
+        return list(dict.fromkeys(k for _, k in self.means))
+
 
 def evaluate_beir(kb: KnowledgeBase, beir: BeirSet, depths: Sequence[int] = DEPTHS) -> BeirScores:
     """Search for every judged query and average all metrics at each of ``depths``.
 
     Args:
         kb: made from ``beir.documents()``.
+
+    Raises:
+        ValueError: no depth, or one below 1; a judged document that is not in the knowledge base.
     """
+    if not depths:
+        raise ValueError("depths is empty; give at least one k")
+    for k in depths:
+        check_k(k)
+    there = {document.id for document in kb.documents}
+    for grades in beir.qrels.values():
+        for id_ in grades:
+            if id_ not in there:
+                raise ValueError(f"the document {id_!r} of {beir.name} is judged and not in the knowledge base; make "
+                                 "the knowledge base from beir.documents()")
     vectors = kb.embedder.encode_queries(list(beir.queries.values()))
     pairs = zip(beir.queries.items(), vectors, strict=True)
     rankings = {id_: rank_documents(kb, text, vector, max(depths))
@@ -76,7 +97,8 @@ def rank_documents(kb: KnowledgeBase, query: str, vector: np.ndarray, count: int
         scores: dict[str, float] = {}
         for hit in hits:  # best first
             scores.setdefault(hit.chunk.document_id, hit.score)
-        # The last hit may tie with one that was cut off, so one document more than is needed is found.
-        if len(scores) > count or top_k >= everything:
-            return rank(scores)[:count]
+        ranked = rank(scores)
+        # What was cut off may tie with the last hit, so it is looked further until that scores less than what is kept.
+        if top_k >= everything or (len(ranked) > count and hits[-1].score < scores[ranked[count - 1]]):
+            return ranked[:count]
         top_k *= 2

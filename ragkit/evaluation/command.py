@@ -94,12 +94,7 @@ def _compare(options: argparse.Namespace, questions: list[Question]) -> int:
 
 
 def _questions(options: argparse.Namespace) -> list[Question]:
-    try:
-        questions = load_questions(options.questions, split=options.split)
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise ValueError(f"{Path(options.questions).name}, line {line}: not UTF-8 (got "
-                         f"{error.object[error.start:error.end]!r}); save it as UTF-8") from error
+    questions = load_questions(options.questions, split=options.split)
     if not questions:
         which = f" of the split {options.split}" if options.split else ""
         raise ValueError(f"{Path(options.questions).name}: there are no questions{which} in it")
@@ -114,15 +109,8 @@ def _knowledge_base(options: argparse.Namespace, settings: Settings, questions: 
         try:
             gold_spans(question, kb.corpus.documents)
         except ValueError as error:
-            raise ValueError(f"{Path(options.questions).name}, line {_line(options.questions, question.id)}, gold: "
-                             f"{error}") from error
+            raise ValueError(f"{question.source}, gold: {error}") from error
     return kb
-
-
-def _line(path: str, id_: str) -> int:
-    """The line of a question file that has been read without errors."""
-    lines = Path(path).read_text(encoding="utf-8").split("\n")
-    return next(number for number, line in enumerate(lines, 1) if line.strip() and json.loads(line)["id"] == id_)
 
 
 def _chains(files: list[str]) -> dict[str, Settings]:

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ragkit.evaluation.chains import SharedChains
+from ragkit.evaluation.lines import short
 from ragkit.evaluation.outcome import LOWER_IS_BETTER, METRIC_NAMES, Outcome
 from ragkit.evaluation.questions import Question
 from ragkit.evaluation.run import Evaluation, check_questions, evaluate
 from ragkit.evaluation.scorecard import cell, html_table, text_table
-from ragkit.evaluation.statistics import CONFIDENCE, RESAMPLES, Difference, p_text, paired_difference
+from ragkit.evaluation.statistics import CONFIDENCE, RESAMPLES, Difference, check_sampling, p_text, paired_difference
 from ragkit.knowledge_base import KnowledgeBase
 from ragkit.settings import Settings
 
@@ -176,8 +177,12 @@ def compare(settings: Mapping[str, Settings], questions: Iterable[Question], *, 
         missing_gold: as in ``evaluate``.
         confidence, resamples, seed: of the intervals and tests.
     """
+    if not isinstance(settings, Mapping) or not all(isinstance(name, str) and isinstance(chain, Settings)
+                                                    for name, chain in settings.items()):
+        raise TypeError(f'{short(settings)} are no settings by name; give {{"a": Settings(), "b": Settings(top_k=4)}}')
     if not settings:
         raise ValueError("there are no settings to compare; give at least one, by name")
+    check_sampling(confidence, resamples, seed)  # a wrong one would be found when all is done
     questions = check_questions(questions)
     shared = SharedChains(questions, kb=kb, folder=folder, missing_gold=missing_gold)
     names, chains = list(settings), list(settings.values())

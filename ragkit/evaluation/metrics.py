@@ -11,11 +11,11 @@ Järvelin & Kekäläinen (2002), "Cumulated Gain-Based Evaluation of IR Techniqu
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Literal, NamedTuple
 
 from ragkit.chunking import Chunk
-from ragkit.evaluation.questions import Gold, Span
+from ragkit.evaluation.questions import Gold, Span, check_k
 from ragkit.evaluation.questions import recall_at_k as groups_recalled
 from ragkit.hits import Hit
 
@@ -184,9 +184,15 @@ def characters_read(chunks: Sequence[Chunk | Hit], k: int | None = None) -> int:
 
 def _gains(ranked: Sequence[str], relevance: Relevance, k: int) -> tuple[list[int], list[int]]:
     """Grades of the first ``k`` as ranked, and all grades above 0 in the best order."""
-    _check_k(k)
+    check_k(k)
     if isinstance(ranked, str):
         raise TypeError(f"expected ranked ids, got one string ({ranked[:40]!r}); put it in a list")
+    if isinstance(ranked, (Mapping, Set)):
+        raise TypeError(f"expected ranked ids, best first, got a {type(ranked).__name__}, which has no order; "
+                        "rank(scores) makes them from scores")
+    for id_, grade in relevance.items():
+        if not math.isfinite(grade):
+            raise ValueError(f"the grade of {id_!r} is {grade}; it must be a number")
     gains = [max(relevance.get(id_, 0), 0) for id_ in list(dict.fromkeys(ranked))[:k]]
     return gains, sorted((grade for grade in relevance.values() if grade > 0), reverse=True)
 
@@ -209,7 +215,7 @@ def _discounted(gains: Iterable[tuple[int, int]]) -> float:
 
 
 def _first(chunks: Sequence[Chunk | Hit], k: int) -> list[Chunk]:
-    _check_k(k)
+    check_k(k)
     return _plain(chunks[:k])
 
 
@@ -227,8 +233,3 @@ def _covered(span: Span, chunks: Iterable[Chunk]) -> int:
         if end > start:
             covered, position = covered + end - start, end
     return covered
-
-
-def _check_k(k: int) -> None:
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        raise ValueError(f"k ({k!r}) must be a whole number of at least 1")

@@ -34,7 +34,8 @@ def difference_figure(differences: Sequence[Difference], a: str, b: str) -> "Fig
     axes.set_ylim(len(differences) - 0.5, -0.5)
     axes.grid(axis="x", color="#DDDDDD", linewidth=0.8)
     axes.grid(visible=False, axis="y")
-    axes.set_xlabel(f"difference: {_short(b)} - {_short(a)}, with its {differences[0].confidence:.0%} interval")
+    axes.set_xlabel(f"difference: {_short(b)} - {_short(a)}, with its {differences[0].confidence:.0%} interval",
+                    parse_math=False)  # a name is a name, whatever dollars are in it
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.0 + 0.45 / len(differences) + 0.08), ncols=3, frameon=False)
     return figure
 
@@ -52,8 +53,8 @@ def heat_figure(values: np.ndarray, rows: Sequence[str], columns: Sequence[str],
     for (row, column), value in np.ndenumerate(values):
         axes.text(column, row, "–" if np.isnan(value) else f"{value:.3f}" if abs(value) < 10 else f"{value:,.0f}",
                   ha="center", va="center", fontsize=9, color="white" if value < middle else "black")
-    axes.set_xticks(range(len(columns)), columns)
-    axes.set_yticks(range(len(rows)), rows)
+    axes.set_xticks(range(len(columns)), columns, parse_math=False)
+    axes.set_yticks(range(len(rows)), rows, parse_math=False)
     axes.set_xlabel(column_name)
     axes.set_ylabel(row_name)
     if not np.isnan(values).all():

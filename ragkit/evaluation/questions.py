@@ -6,22 +6,33 @@ the same questions. A chunk is relevant when it holds the whole quote.
 Source: Manning, Raghavan & Schütze (2008), "Introduction to Information Retrieval", chapter 8.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ragkit.chunking import Chunk
 from ragkit.documents import Document, DocumentKey
+from ragkit.evaluation.lines import json_of, numbered_lines, short
 from ragkit.filters import RetrievalFilters
 from ragkit.hits import Hit
 from ragkit.paths import data_path
 
 KINDS = ("direct", "paraphrase", "identifier", "table", "multi_hop", "dated", "restricted", "injection", "chinese",
          "unanswerable_far", "unanswerable_near")
+SPLITS, LANGUAGES = ("dev", "test"), ("en", "zh")
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be blank")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_not_blank)]
 
 
 class GoldQuote(BaseModel):
@@ -29,9 +40,9 @@ class GoldQuote(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    document: str = Field(min_length=1)
-    version: str = Field(min_length=1)
-    quote: str = Field(min_length=1)
+    document: Text
+    version: Text
+    quote: Text
     occurrence: int | None = Field(default=None, ge=1)
 
 
@@ -45,11 +56,11 @@ class Question(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    id: str = Field(min_length=1)
-    split: Literal["dev", "test"]
+    id: Text
+    split: Literal[SPLITS]
     kind: Literal[KINDS]
-    language: Literal["en", "zh"]
-    question: str = Field(min_length=1)
+    language: Literal[LANGUAGES]
+    question: Text
     answerable: bool
     answer: str
     gold: tuple[tuple[GoldQuote, ...], ...]
@@ -62,6 +73,18 @@ class Question(BaseModel):
             raise ValueError("an answerable question needs gold, each group of at least one quote; "
                              "an unanswerable one has none")
         return self
+
+    @cached_property
+    def source(self) -> str:
+        """File and line that it was read from, for errors; "" when it was made by hand. No part of equality."""
+        return ""
+
+    def model_copy(self, *, update: Mapping | None = None, deep: bool = False) -> "Question":
+        """A copy; one with changes is no longer what the file says."""
+        copied = super().model_copy(update=update, deep=deep)
+        if update:
+            copied.__dict__.pop("source", None)
+        return copied
 
 
 @dataclass(frozen=True)
@@ -87,32 +110,36 @@ def load_questions(path: str | Path | None = None, *, split: str | None = None, 
     """Read a JSON Lines file of questions; None reads the handbook's. The keywords select.
 
     Raises:
-        ValueError: a bad line: names the file, the line, the field and the value.
+        ValueError: a bad line: names the file, the line, the field and the value; a file without questions; an
+            unknown split, language or kind.
     """
+    if kinds is not None:
+        kinds = (kinds,) if isinstance(kinds, str) else tuple(kinds)
+    for what, wanted, known in (("split", (split,), (None, *SPLITS)), ("language", (language,), (None, *LANGUAGES)),
+                                ("kind", kinds or (), KINDS)):
+        for one in wanted:
+            if one not in known:
+                raise ValueError(f"unknown {what} {one!r}; the {what}s are {', '.join(filter(None, known))}")
     path = data_path("questions.jsonl") if path is None else Path(path)
     questions: dict[str, Question] = {}
-    # Split at \n only: a quote may hold other characters that count as line ends, such as U+2028.
-    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
-        if not line.strip():
-            continue
+    for number, line in numbered_lines(path, path.name):
+        where = f"{path.name}, line {number}"
+        row = json_of(line, where)
         try:
-            question = Question.model_validate(json.loads(line))
+            question = Question.model_validate(row)
         except ValidationError as error:
             first = error.errors()[0]
             field = ".".join(str(part) for part in first["loc"]) or "the line"
-            raise ValueError(f"{path.name}, line {number}, {field}: {first['msg']} "
-                             f"(got {_short(first['input'])})") from error
-        except json.JSONDecodeError as error:
-            raise ValueError(f"{path.name}, line {number}: not JSON ({error})") from error
+            raise ValueError(f"{where}, {field}: {first['msg']} (got {short(first['input'])})") from error
         if question.id in questions:
-            raise ValueError(f"{path.name}, line {number}, id: {question.id!r} is there twice")
+            raise ValueError(f"{where}, id: {question.id!r} is there twice, first in {questions[question.id].source}")
+        question.__dict__["source"] = where  # where a cached property is kept: the fields are frozen
         questions[question.id] = question
-    wanted = None if kinds is None else set(kinds)
-    if wanted is not None and not wanted <= set(KINDS):
-        raise ValueError(f"unknown kind {sorted(wanted - set(KINDS))[0]!r}; the kinds are {', '.join(KINDS)}")
+    if not questions:
+        raise ValueError(f"{path.name}: there are no questions in it")
     return [question for question in questions.values()
             if split in (None, question.split) and language in (None, question.language)
-            and (wanted is None or question.kind in wanted) and answerable in (None, question.answerable)]
+            and (kinds is None or question.kind in kinds) and answerable in (None, question.answerable)]
 
 
 def gold_spans(question: Question, documents: Iterable[Document] | Mapping[DocumentKey, Document]) -> Gold:
@@ -138,12 +165,17 @@ def recall_at_k(chunks: Sequence[Chunk | Hit], gold: Gold, k: int) -> float | No
 
     None is not 0: a question that has no answer cannot be answered badly by a search.
     """
-    if k < 1:
-        raise ValueError(f"k ({k}) must be at least 1")
+    check_k(k)
     if not gold:
         return None
     found = found_groups(chunks[:k], gold)
     return sum(found) / len(found)
+
+
+def check_k(k: int) -> None:
+    """``k`` is a whole number of at least 1, or an error."""
+    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        raise ValueError(f"k ({k!r}) must be a whole number of at least 1")
 
 
 def _locate(question_id: str, quote: GoldQuote, documents: Mapping[DocumentKey, Document]) -> Span:
@@ -157,13 +189,8 @@ def _locate(question_id: str, quote: GoldQuote, documents: Mapping[DocumentKey, 
         starts.append(at)
         at = documents[key].text.find(quote.quote, at + 1)
     if len(starts) < (quote.occurrence or 1):
-        raise ValueError(f"{where} holds the quote {_short(quote.quote)} {len(starts)} times")
+        raise ValueError(f"{where} holds the quote {short(quote.quote)} {len(starts)} times")
     if len(starts) > 1 and quote.occurrence is None:
-        raise ValueError(f"{where} holds the quote {_short(quote.quote)} {len(starts)} times; give its occurrence")
+        raise ValueError(f"{where} holds the quote {short(quote.quote)} {len(starts)} times; give its occurrence")
     start = starts[(quote.occurrence or 1) - 1]
     return Span(quote.document, quote.version, start, start + len(quote.quote))
-
-
-def _short(value: object, limit: int = 80) -> str:
-    text = repr(value)
-    return text if len(text) <= limit else text[:limit - 1] + "…"

@@ -11,6 +11,7 @@ import numpy as np
 
 from ragkit.documents import Document, DocumentKey
 from ragkit.embedding.base import progress_wanted
+from ragkit.evaluation.lines import short
 from ragkit.evaluation.outcome import Outcome, outcome_of
 from ragkit.evaluation.questions import Gold, GoldQuote, Question, Span, gold_spans
 from ragkit.evaluation.scorecard import Scorecard, known_metric, scorecard_of
@@ -115,13 +116,15 @@ def evaluate(kb: KnowledgeBase, questions: Iterable[Question], *, settings: Sett
             need another index.
     """
     questions = check_questions(questions)
-    kb = with_settings(kb, settings or kb.settings)
+    kb = with_settings(kb, kb.settings if settings is None else settings)
     k = kb.settings.top_k if k is None else k
     golds = locate_gold(questions, kb, missing_gold)
     if not isinstance(kb.embedder, RunEmbedder):
         kb.embedder = RunEmbedder(kb.embedder)
     if query_vectors is None:
         query_vectors = encode_questions(questions, kb)
+    if len(query_vectors) != len(questions):
+        raise ValueError(f"query_vectors holds {len(query_vectors)} vectors for {len(questions)} questions")
     asking = _writers(kb, generator, judge) | {"grader": grader} if answers else {}
     outcomes = []
     for question, gold, vector in progress(zip(questions, golds, query_vectors, strict=True), len(questions)):
@@ -148,11 +151,13 @@ def evaluate(kb: KnowledgeBase, questions: Iterable[Question], *, settings: Sett
 
 def check_questions(questions: Iterable[Question]) -> list[Question]:
     """The questions as a list; none at all, or an id that comes twice, is an error."""
-    questions = list(questions)
+    questions = [questions] if isinstance(questions, Question) else list(questions)
     if not questions:
         raise ValueError("there are no questions to ask")
     seen: set[str] = set()
     for question in questions:
+        if not isinstance(question, Question):
+            raise TypeError(f"{short(question)} is no question; load_questions reads them from a file")
         if question.id in seen:
             raise ValueError(f"the question id {question.id!r} comes twice")
         seen.add(question.id)
@@ -165,6 +170,8 @@ def with_settings(kb: KnowledgeBase, settings: Settings) -> KnowledgeBase:
     Raises:
         ValueError: the settings need another index; names the first that does.
     """
+    if not isinstance(settings, Settings):
+        raise TypeError(f"{short(settings)} is no Settings; Settings(top_k=4) makes one")
     for name in INDEXED:
         old, new = getattr(kb.settings, name), getattr(settings, name)
         if old != new and _matters(name, settings):
@@ -185,10 +192,8 @@ def locate_gold(questions: Sequence[Question], kb: KnowledgeBase, missing_gold: 
     """The gold of each question as spans; see ``evaluate`` for ``missing_gold``."""
     if missing_gold not in ("error", "count"):
         raise ValueError(f"missing_gold ({missing_gold!r}) must be error or count")
-    documents = kb.corpus.documents
-    if missing_gold == "error":
-        return [gold_spans(question, documents) for question in questions]
-    return [_gold_as_far_as_there(question, documents) for question in questions]
+    locate = _gold_or_its_line if missing_gold == "error" else _gold_as_far_as_there
+    return [locate(question, kb.corpus.documents) for question in questions]
 
 
 def encode_questions(questions: Sequence[Question], kb: KnowledgeBase) -> np.ndarray:
@@ -230,6 +235,16 @@ def _evidence_all_the_same(kb: KnowledgeBase, question: str, given: dict) -> Ret
         return kb.retrieve(question, **given)
     except Exception:
         return None
+
+
+def _gold_or_its_line(question: Question, documents: Documents) -> Gold:
+    """The gold; what is wrong with it is said with the line of the file that it was read from."""
+    try:
+        return gold_spans(question, documents)
+    except ValueError as error:
+        if not question.source:
+            raise
+        raise ValueError(f"{question.source}, gold: {error}") from error
 
 
 def _gold_as_far_as_there(question: Question, documents: Documents) -> Gold:

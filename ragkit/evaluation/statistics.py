@@ -92,6 +92,7 @@ def paired_difference(a: Sequence[float | None], b: Sequence[float | None], metr
     The interval speaks of one difference that was named beforehand. Of twenty that are looked at, one is "better"
     by luck alone: see which way the others point before you believe it.
     """
+    check_sampling(confidence, resamples, seed)
     first, second = _paired(a, b)
     if not len(first):
         return None
@@ -114,9 +115,7 @@ def bootstrap_interval(values: Sequence[float], *, confidence: float = CONFIDENC
         seed: the same one gives the same interval.
     """
     values = _numbers(values)
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence ({confidence!r}) must lie in (0, 1)")
-    _check_resamples(resamples)
+    check_sampling(confidence, resamples, seed)
     generator = np.random.default_rng(seed)
     block = max(1, _BLOCK // len(values))
     means = np.concatenate([
@@ -138,7 +137,7 @@ def randomisation_test(differences: Sequence[float], *, resamples: int = RESAMPL
     """
     differing = _numbers(differences)
     differing = differing[np.abs(differing) > _TINY]
-    _check_resamples(resamples)
+    check_sampling(CONFIDENCE, resamples, seed)
     if not len(differing):
         return 1.0
     seen = abs(differing.sum()) - _TINY * len(differing)
@@ -170,7 +169,7 @@ def questions_needed(differences: Sequence[float], effect: float, *, power: floa
     for name, value in (("power", power), ("confidence", confidence)):
         if not 0 < value < 1:
             raise ValueError(f"{name} ({value!r}) must lie in (0, 1)")
-    if not (effect > 0 and math.isfinite(effect)):
+    if not isinstance(effect, (int, float)) or not 0 < effect < math.inf:
         raise ValueError(f"effect ({effect!r}) must be a number above 0")
     z = NormalDist().inv_cdf((1 + confidence) / 2) + NormalDist().inv_cdf(power)
     return max(2, math.ceil((z * float(values.std(ddof=1)) / effect)**2))
@@ -179,10 +178,12 @@ def questions_needed(differences: Sequence[float], effect: float, *, power: floa
 def _paired(a: Sequence[float | None], b: Sequence[float | None]) -> tuple[np.ndarray, np.ndarray]:
     if len(a) != len(b):
         raise ValueError(f"{len(a)} values and {len(b)} are not of the same questions; give one of each a question")
+    for name, values in (("a", a), ("b", b)):
+        for position, value in enumerate(values):
+            if value is not None and not math.isfinite(value):
+                raise ValueError(f"value {position} of {name} ({value}) is no finite number")
     pairs = [(one, other) for one, other in zip(a, b, strict=True) if one is not None and other is not None]
-    if not pairs:
-        return np.zeros(0), np.zeros(0)
-    return _numbers([one for one, _ in pairs]), _numbers([other for _, other in pairs])
+    return tuple(np.array([pair[side] for pair in pairs], dtype=float) for side in (0, 1))
 
 
 def _numbers(values: Sequence[float]) -> np.ndarray:
@@ -199,6 +200,10 @@ def _signed_sums(bits: np.ndarray, values: np.ndarray) -> np.ndarray:
     return 2 * (bits @ values) - values.sum()
 
 
-def _check_resamples(resamples: int) -> None:
-    if isinstance(resamples, bool) or not isinstance(resamples, int) or resamples < 1:
-        raise ValueError(f"resamples ({resamples!r}) must be a whole number of at least 1")
+def check_sampling(confidence: float, resamples: int, seed: int) -> None:
+    """What intervals and tests are drawn with is sound, or an error; to be asked before hours of work."""
+    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
+        raise ValueError(f"confidence ({confidence!r}) must lie in (0, 1)")
+    for name, value, least in (("resamples", resamples, 1), ("seed", seed, 0)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise ValueError(f"{name} ({value!r}) must be a whole number of at least {least}")

@@ -65,6 +65,8 @@ class Sweep:
         for name in (x, y, *fixed):
             if name not in self.grid:
                 raise ValueError(f"{name!r} was not varied; these were: {', '.join(self.grid)}")
+        if x == y or {x, y} & set(fixed):
+            raise ValueError(f"a heat map over {x!r} and {y!r} needs two settings, neither of them fixed ({fixed!r})")
         around = dict(self.best(metric).changes) | fixed
         means: list[list[Mean]] = [[self.at(**(around | {x: across, y: down})).scorecard[metric]
                                     for across in self.grid[x]] for down in self.grid[y]]
@@ -131,8 +133,14 @@ def sweep(grid: Mapping[str, Sequence], questions: Iterable[Question], *, kb: Kn
         k: candidates that the retrieval metrics read, the same for all; None is the largest ``top_k``.
 
     Raises:
+        TypeError: one value where a list of them belongs.
         ValueError: an empty grid, an unknown setting, or a combination that ``Settings`` refuses.
     """
+    if not isinstance(grid, Mapping):
+        raise TypeError(f'{grid!r} is no grid; give values by name: {{"top_k": (4, 8), "min_score": (0.2, 0.3)}}')
+    for name, values in grid.items():
+        if isinstance(values, str) or not isinstance(values, Iterable):
+            raise TypeError(f"{name} ({values!r}) must be a list of values to try: ({values!r},) tries one")
     grid = {name: tuple(values) for name, values in grid.items()}
     if not grid or not all(grid.values()):
         raise ValueError(f"the grid {grid!r} has no points; give each setting at least one value")

@@ -78,8 +78,8 @@ class EvaluationModel:
 
     @questions.setter
     def questions(self, value: int) -> None:
-        if not self.fewest <= value <= self.most:
-            raise ValueError(f"questions ({value!r}) must lie between {self.fewest} and {self.most}")
+        if not isinstance(value, int) or not self.fewest <= value <= self.most:
+            raise ValueError(f"questions ({value!r}) must lie between {self.fewest} and {self.most}, a whole number")
         self._questions = value
 
     @property
@@ -154,7 +154,7 @@ class EvaluationModel:
         lines = []
         for word, questions in zip(("won", "lost"), self.flipped(), strict=True):
             lines.append(f"<b>{len(questions)} {word} by B</b> ({self._flips})")
-            lines += [f"&nbsp;&nbsp;{question.id}: {html.escape(question.question)} <i>({question.kind})</i>"
+            lines += [f"&nbsp;&nbsp;{html.escape(f'{question.id}: {question.question}')} <i>({question.kind})</i>"
                       for question in questions[:SHOWN]]
             if len(questions) > SHOWN:
                 lines.append(f"&nbsp;&nbsp;and {len(questions) - SHOWN} more")
@@ -177,7 +177,7 @@ class _Differences:
         self._points = [axes.plot([], [], linestyle="", markersize=8)[0] for _ in places]
         self._labels = [axes.text(1.08, place, "", va="center", fontsize=9) for place in places]
         axes.set_title(" ", fontsize=10, loc="left")  # keeps the place of the names
-        self._names = axes.text(0, 1.03, "", transform=axes.transAxes, fontsize=10)
+        self._names = axes.text(0, 1.03, "", transform=axes.transAxes, fontsize=10, parse_math=False)
         self.live = plots.LivePicture(figure, [*self._lines, *self._points, *self._labels, self._names])
 
     def move(self, differences: dict[str, Difference | None], a: str, b: str) -> None:

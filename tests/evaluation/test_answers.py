@@ -109,6 +109,12 @@ def test_refusal_matrix():
     assert matrix.to_dict()["recall"] == {"value": 0.25, "n": 12}
 
 
+@pytest.mark.parametrize("pair", [(True, "no"), (None, True), (True, 2)])
+def test_a_refusal_that_is_none_is_not_lost(pair):
+    with pytest.raises(ValueError, match=re.escape(f"{pair!r} is no (answerable, refused)")):
+        RefusalMatrix.count([(True, False), pair])
+
+
 def test_refusal_shares_of_nothing_are_undefined():
     matrix = RefusalMatrix.count([(True, False)])
     assert matrix.precision == matrix.recall == (None, 0)

@@ -3,8 +3,10 @@
 import pytest
 
 from ragkit.documents import Document
-from ragkit.evaluation import beir, load_beir
+from ragkit.evaluation import evaluate_beir, lines, load_beir
+from ragkit.knowledge_base import KnowledgeBase
 from tests.evaluation.beir_folder import CORPUS, QRELS, QUERIES, write
+from tests.evaluation.small_questions import SETTINGS
 
 
 def test_documents_queries_and_grades(tmp_path):
@@ -31,6 +33,51 @@ def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path):
     for path in folder.iterdir():
         path.write_bytes("\ufeff".encode() + path.read_bytes())
     assert load_beir(folder).qrels["q1"] == {"q1": 1}
+
+
+def test_a_judged_query_without_words_is_named_and_another_is_not_asked(tmp_path):
+    blank = {"_id": "blank", "text": "\t"}
+    assert "blank" not in load_beir(write(tmp_path / "tiny", queries=[*QUERIES, blank])).queries
+    with pytest.raises(ValueError, match=r"^qrels\.tsv, line 4: the query 'blank' is blank in queries\.jsonl"):
+        load_beir(write(tmp_path / "tiny", queries=[*QUERIES, blank], qrels=[*QRELS, "blank\td1\t1"]))
+
+
+def test_any_id_will_do_and_a_document_may_be_empty(tmp_path):
+    ids = ["a/b", "a b", "a@1", "a@1#0", "文档", "e\u0301", "é", "../x", "#", "😀", "x" * 300, " lead", "a'\"<b>"]
+    corpus = [{"_id": id_, "title": "T", "text": f"number{place} stands here"} for place, id_ in enumerate(ids)]
+    corpus += [{"_id": "empty", "title": "", "text": ""}, {"_id": "blank", "text": " \n"}]
+    queries = [{"_id": id_, "text": f"number{place}"} for place, id_ in enumerate(ids)]
+    beir = load_beir(write(tmp_path / "odd", corpus, queries,
+                           [line for id_ in ids for line in (f"{id_}\t{id_}\t2", f"{id_}\tempty\t0")]))
+    for settings in (SETTINGS, SETTINGS.replace(chunker="hierarchical")):
+        scores = evaluate_beir(KnowledgeBase(beir.documents(), settings), beir)
+        assert scores["ndcg", 10] == scores["recall", 100] == (1.0, len(ids))
+        other = evaluate_beir(KnowledgeBase(list(beir.documents())[::-1], settings), beir)
+        assert other.rankings == scores.rankings
+
+
+def test_equal_scores_stand_in_the_order_of_document_ids_at_every_depth(tmp_path):
+    """The order of chunk ids is another one: "!" and "#" stand before "@", which follows the document's id there."""
+    ids = ["b", "a", "a!", "a#", "a@", "a/"]
+    corpus = [{"_id": id_, "title": "", "text": "the same words"} for id_ in ids]
+    beir = load_beir(write(tmp_path / "ties", corpus, [{"_id": "q", "text": "the same words"}], ["q\tb\t1"]))
+    kb = KnowledgeBase(beir.documents(), SETTINGS)
+    for depth in range(1, 8):
+        assert evaluate_beir(kb, beir, (depth,)).rankings == {"q": sorted(ids)[:depth]}
+
+
+def test_scores_name_what_is_wrong(tmp_path):
+    beir = load_beir(write(tmp_path / "tiny"))
+    kb = KnowledgeBase(beir.documents(), SETTINGS)
+    scores = evaluate_beir(kb, beir, (1, 3))
+    with pytest.raises(KeyError, match=r"no mean \('mrr', 3\); the metrics are recall, .*, each at k = 1, 3"):
+        scores["mrr", 3]
+    with pytest.raises(ValueError, match="depths is empty"):
+        evaluate_beir(kb, beir, ())
+    with pytest.raises(ValueError, match=r"k \(0\)"):
+        evaluate_beir(kb, beir, (10, 0))
+    with pytest.raises(ValueError, match="'q1' of tiny is judged and not in the knowledge base"):
+        evaluate_beir(KnowledgeBase(list(beir.documents())[:1], SETTINGS), beir)
 
 
 def test_splits(tmp_path):
@@ -101,7 +148,7 @@ def test_bytes_that_are_no_utf8_are_named(tmp_path):
 
 
 def test_a_long_file_shows_a_bar_unless_it_is_switched_off(tmp_path, monkeypatch, capfd):
-    monkeypatch.setattr(beir, "LONG_WORK", 1)
+    monkeypatch.setattr(lines, "LONG_WORK", 1)
     folder = write(tmp_path / "tiny")
     monkeypatch.setenv("RAGKIT_PROGRESS", "0")
     load_beir(folder)

@@ -154,6 +154,29 @@ def test_what_is_missing_is_said(comparison):
         compare({"plain": SETTINGS}, small_questions(), kb=small_base(), answers=False).difference()
     with pytest.raises(ValueError, match="unknown metric"):
         comparison.difference("f1")
+    for wrong in ([SETTINGS], SETTINGS, {1: SETTINGS}, {"a": {"top_k": 3}}, None):
+        with pytest.raises(TypeError, match="no settings by name; give"):
+            compare(wrong, small_questions(), kb=small_base())
+    for wrong in ({"confidence": 95}, {"resamples": 0}, {"seed": -1}):  # before anything is asked
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            compare({"a": SETTINGS}, [question("x", "What?", "", ("no such document", "x"))], kb=small_base(), **wrong)
+
+
+def test_equal_chains_one_question_and_nothing_to_measure():
+    same = {"a": SETTINGS, "b": SETTINGS}
+    for asked in (small_questions(), small_questions()[:1], small_questions()[3:]):
+        found = compare(same, asked, kb=small_base(), answers=False)
+        assert all((one.difference, one.p_value, one.verdict) == (0.0, 1.0, "cannot tell")
+                   for one in found.differences())
+        assert found.flipped("recall") == ((), ()) and found.plot() and str(found) and found._repr_html_()
+        json.dumps(found.to_dict(), allow_nan=False)
+    assert found.difference("recall") is None
+    assert [one.metric for one in found.differences()] == ["unanswerable_refused"]
+
+
+def test_a_name_is_drawn_as_it_is():
+    found = compare({"a$_{$": SETTINGS, "b$\\frac$": SETTINGS}, small_questions(), kb=small_base(), answers=False)
+    assert found.plot().data.startswith(b"\x89PNG") and "b$\\frac$ - a$_{$" in found.figure().axes[0].get_xlabel()
 
 
 def test_comparison_as_data_text_and_html():
@@ -219,6 +242,14 @@ def test_bad_grids_are_refused(swept):
         swept.heat_values("recall", "k", "top_k")
     with pytest.raises(ValueError, match="needs two settings"):
         sweep({"top_k": (1, 2)}, small_questions(), kb=small_base()).plot()
+    for grid in ({"top_k": 8}, {"chunker": "fixed"}, {"top_k": None}):
+        with pytest.raises(TypeError, match=r"must be a list of values to try: \("):
+            sweep(grid, small_questions(), kb=small_base())
+    with pytest.raises(TypeError, match="is no grid"):
+        sweep([("top_k", (1,))], small_questions(), kb=small_base())
+    for axes, fixed in ((("top_k", "top_k"), {}), (("top_k", "min_score"), {"top_k": 1})):
+        with pytest.raises(ValueError, match="needs two settings, neither of them fixed"):
+            swept.heat_values("recall", *axes, **fixed)
     with pytest.raises(ValueError, match="recal.* unknown|unknown metric 'recal'"):
         swept.best("recal")
 

@@ -83,6 +83,11 @@ def test_nothing_relevant_is_none_and_nothing_found_is_zero(metric):
             metric(["a"], {"a": 1}, wrong)
     with pytest.raises(TypeError, match="one string"):
         metric("abc", {"a": 1}, 3)
+    for scores in ({"a": 0.1, "b": 0.9}, {"a", "b"}):  # in the order of insertion, or in none
+        with pytest.raises(TypeError, match="best first.*which has no order"):
+            metric(scores, {"a": 1}, 3)
+    with pytest.raises(ValueError, match="the grade of 'a' is nan"):
+        metric(["a"], {"b": 1, "a": math.nan}, 3)
 
 
 @given(st.dictionaries(IDS, SCORES))

@@ -47,6 +47,12 @@ def test_a_document_counts_as_much_as_its_best_chunk_and_enough_documents_are_ra
     assert [ranked[f"q{number}"][0] for number in range(10)] == [f"d{number}" for number in range(10)]
 
 
+def test_a_collection_in_which_nothing_is_relevant_has_no_means(data, capsys):
+    write(data / "nothing", [{"_id": "d", "title": "", "text": "x"}], [{"_id": "q", "text": "y"}], ["q\td\t0"])
+    rows = quality.measure(["nothing"], ["hashing"])
+    assert [(row.queries, row.ndcg_10) for row in rows] == [(0, None), (0, None)] and "–" in capsys.readouterr().out
+
+
 def test_without_data_it_says_what_to_set(monkeypatch, capsys, tmp_path):
     monkeypatch.delenv("RAGKIT_DATA", raising=False)
     assert quality.measure() == [] and "set RAGKIT_DATA" in capsys.readouterr().out

@@ -188,6 +188,13 @@ def test_questions_are_checked():
         evaluate(small_base(), [])
     with pytest.raises(ValueError, match="'berlin' comes twice"):
         evaluate(small_base(), [*small_questions(), small_questions()[0]])
+    for wrong in ("questions.jsonl", [{"id": "x"}]):
+        with pytest.raises(TypeError, match="is no question; load_questions reads them"):
+            evaluate(small_base(), wrong)
+    assert len(evaluate(small_base(), small_questions()[0], answers=False)) == 1
+    for wrong in ({"top_k": 3}, {}):
+        with pytest.raises(TypeError, match="is no Settings"):
+            evaluate(small_base(), small_questions(), settings=wrong)
 
 
 def test_an_iterator_of_questions_will_do():
@@ -204,7 +211,7 @@ def test_vectors_that_are_there_are_used():
     vectors = np.zeros((5, 512), dtype=np.float32)
     found = evaluate(base, small_questions(), answers=False, query_vectors=vectors)
     assert all(hit.score == 0 for outcome in found for hit in outcome.result.candidates)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="query_vectors holds 2 vectors for 5 questions"):
         evaluate(base, small_questions(), answers=False, query_vectors=vectors[:2])
 
 

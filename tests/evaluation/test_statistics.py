@@ -140,6 +140,14 @@ def test_bad_values_are_named():
         paired_difference([1, 2, 3], [1, 2])
     with pytest.raises(ValueError, match=r"value 1 \(nan\)"):
         bootstrap_interval([1.0, float("nan")])
+    with pytest.raises(ValueError, match=r"value 2 of b \(inf\)"):  # the place in what was given
+        paired_difference([None, 1.0, 2.0], [1.0, None, float("inf")])
+    with pytest.raises(ValueError, match=r"confidence \(2\)"):
+        paired_difference([None], [1.0], confidence=2)
+    with pytest.raises(ValueError, match=r"seed \(-1\)"):
+        randomisation_test([1.0], seed=-1)
+    with pytest.raises(ValueError, match=r"effect \('x'\)"):
+        questions_needed([1.0, 0.0], "x")
     with pytest.raises(ValueError, match=r"confidence \(95\)"):
         bootstrap_interval([1.0], confidence=95)
     with pytest.raises(ValueError, match=r"resamples \(0\)"):

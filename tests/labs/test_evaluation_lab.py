@@ -22,7 +22,7 @@ def ask(number, text, answerable=True):
     gold = ((GoldQuote(document=f"d{number}", version="1", quote=text),),) if answerable else ()
     word = text.split()[1]
     kind = "direct" if answerable else "unanswerable_far"
-    return Question(id=f"q{number:02d}", split="dev", kind=kind, language="en",
+    return Question(id=f"q<i>{number:02d}", split="dev", kind=kind, language="en",
                     question=f"Is the <{word}> in hall checked?" if answerable else f"zebra quartz {number}?",
                     answerable=answerable, answer="x" if answerable else "", gold=gold)
 
@@ -88,6 +88,12 @@ def test_what_documents_say_is_escaped(model):
     model.b, model.flips = "strict", "answerable_answered"
     text = model.html()
     assert "Is the &lt;" in text and "Is the <" not in text
+    assert "q<i>" not in text and "q&lt;i&gt;" in text, "an id comes from a file, too"
+
+
+def test_a_name_with_dollars_is_drawn_as_it_is(comparison):
+    model = EvaluationModel(Comparison({"a$_{$": comparison["all"], "b$\\frac$": comparison["one"]}))
+    assert model.png().startswith(b"\x89PNG")
 
 
 def test_a_chain_against_itself_differs_in_nothing(model):
@@ -129,6 +135,7 @@ def test_no_unanswerable_questions_at_all(comparison):
 @pytest.mark.parametrize("name, value, message", [
     ("a", "best", "no settings 'best'; there are all, one, strict"), ("b", "", "no settings ''"),
     ("questions", 3, r"questions \(3\) must lie between 20 and 28"), ("questions", 29, r"questions \(29\)"),
+    ("questions", 20.5, r"questions \(20.5\) .* whole number"), ("questions", "all", r"questions \('all'\)"),
     ("flips", "luck", "no metric 'luck'")])
 def test_what_is_refused(model, name, value, message):
     with pytest.raises(ValueError, match=message):
