@@ -65,19 +65,22 @@ class Draft:
         """Whether a character of one is in the other, for drafts that touch."""
         return self.source.start < other.source.end and other.source.start < self.source.end
 
+    def within(self, other: "Draft") -> bool:
+        """Whether all of this one's text is in the other."""
+        return (self.source.key == other.source.key and other.source.start <= self.source.start
+                and self.source.end <= other.source.end)
+
     def joined(self, other: "Draft", documents: Documents) -> "Draft":
-        """Both as one source, no text repeated, for drafts that touch. The better ranked one's score is kept."""
+        """Both as one source, no text repeated, for drafts that touch."""
         first, second = sorted((self.source, other.source), key=lambda source: (source.start, -source.end))
         document = documents.get(first.key)
         end = max(first.end, second.end)
         text = first.text + second.text[max(first.end - second.start, 0):] if document is None \
             else document.text[first.start:end]
-        better, worse = sorted((self, other), key=lambda draft: draft.ranks[0])
-        source = replace(first, text=text, end=end, score=better.source.score, cut=first.cut or second.cut,
-                         chunk_ids=better.source.chunk_ids + worse.source.chunk_ids)
-        return Draft(source, better.ranks + worse.ranks, better.anchor)
+        ranks = tuple(sorted((*self.ranks, *other.ranks)))
+        return Draft(replace(first, text=text, end=end), ranks, self.anchor)
 
-    def within(self, start: int, end: int, header: str, documents: Documents) -> "Draft":
+    def part(self, start: int, end: int, header: str, documents: Documents) -> "Draft":
         """The part ``start:end`` of the source's own text, marked as cut."""
         source = self.source
         part = replace(source, text=source.text[start:end], start=source.start + start, end=source.start + end,
@@ -124,7 +127,7 @@ class Draft:
         for index in growth:
             first, last = min(first, index), max(last, index)
             if not units[last].opens and last - first + 1 < len(units):
-                parts.append(self.within(units[first].start, units[last].end, units[first].header, documents))
+                parts.append(self.part(units[first].start, units[last].end, units[first].header, documents))
         return parts
 
 

@@ -79,10 +79,10 @@ class Context:
     Attributes:
         sources: in the order in which they stand in ``text``; their numbers run from 1.
         text: what goes into the prompt, headers and delimiters included; "" when there is no source.
-        tokens: of ``text``; never more than ``budget``.
+        tokens: of ``text``, as the counter gave them; never more than ``budget``.
         drops: every piece of evidence that is not a whole source of its own: ``over_budget``, ``duplicate``,
             ``overlaps [2]`` or ``adjacent to [2]`` (it is read there), ``cut_at_sentence`` (its beginning or end is
-            missing).
+            missing), ``empty`` (a piece of white space).
         notes: what a reader of the trace should know besides, in words.
         tag: each source stands between ``<tag>`` and ``</tag>``, which occur in none of them.
     """

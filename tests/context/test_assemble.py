@@ -1,14 +1,17 @@
 """The budget holds, every piece is accounted for, spans are exact, nothing is repeated; and the single cases."""
 
 import datetime
+import re
 import zlib
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragkit.chunking import Chunk, FixedChunker, HierarchicalChunker, SentenceChunker
 from ragkit.context import assemble_context, count_tokens
+from ragkit.context.duplicates import holds
 from ragkit.context.units import cut_units
 from ragkit.documents import Document, Page
 from ragkit.hits import Hit
@@ -213,6 +216,54 @@ def test_the_same_piece_twice_is_a_duplicate():
     assert reasons(assemble_context([whole(FOX), whole(FOX)])) == ["duplicate"]
 
 
+LONG = "A dormouse sleeps through the whole of the winter in a nest that it has built of leaves and of moss."
+
+
+def test_what_was_cut_from_a_source_has_no_duplicate():
+    first, other = document("a", f"Foxes eat mice. {LONG} Owls do too."), document("b", "Owls do too.")
+    full = assemble_context([whole(first), whole(other)], 1000, count_tokens=len)
+    assert reasons(full) == ["duplicate"]
+    context = assemble_context([whole(first), whole(other)], full.tokens - 10, count_tokens=len)
+    assert [source.text for source in context] == ["Foxes eat mice.", "Owls do too."]
+    assert reasons(context) == ["cut_at_sentence"]
+
+
+def test_a_part_that_says_what_is_in_already_is_no_source():
+    pieces = [whole(document(name, f"Foxes eat mice. {LONG} Owls do too.")) for name in "ab"]
+    for budget in range(40, 400):
+        context = assemble_context(pieces, budget, count_tokens=len)
+        assert len(context) <= 1
+
+
+def test_a_part_that_touches_two_sources_joins_both():
+    text = "Foxes eat mice. Mice eat grain. Grain eats nothing. " + LONG
+    owner = document("fox", text)
+    pieces = [piece(owner, 0, 15), piece(owner, 32, 51), piece(owner, 0, len(text))]
+    full = assemble_context(pieces, 1000, count_tokens=len).tokens
+    context = assemble_context(pieces, full - 1, count_tokens=len)
+    assert [source.text for source in context] == ["Foxes eat mice. Mice eat grain. Grain eats nothing."]
+    assert reasons(context) == ["overlaps [1]", "cut_at_sentence"]
+
+
+def test_what_was_left_out_and_came_in_with_another_piece_is_read_there():
+    text = f"{LONG} Foxes eat mice."
+    owner = document("fox", text)
+    inside, beside, both = piece(owner, 50, 75, 0.8), piece(owner, 0, 30, 0.9), piece(owner, 0, len(LONG), 0.7)
+    header = assemble_context([beside], 1000, count_tokens=len).tokens - 30
+    context = assemble_context([beside, inside, both], header + len(LONG), count_tokens=len)
+    assert [source.text for source in context] == [LONG]
+    assert context[1].chunk_ids == (beside.chunk.id, inside.chunk.id, both.chunk.id)
+    assert [(drop.chunk_id, drop.reason) for drop in context.drops] == [
+        (inside.chunk.id, "overlaps [1]"), (both.chunk.id, "overlaps [1]")]
+
+
+def test_a_piece_without_text_is_no_source():
+    blank = piece(document("blank", " \n x"), 0, 2)
+    context = assemble_context([blank, whole(FOX)])
+    assert [source.document_id for source in context] == ["fox"] and reasons(context) == ["empty"]
+    assert assemble_context([blank]).notes == ()
+
+
 def test_best_at_both_ends_numbers_by_place():
     owners = [document(name, f"{name} says something of its own.") for name in "abcde"]
     context = assemble_context([whole(owner) for owner in owners], order="best_at_both_ends")
@@ -261,7 +312,38 @@ def test_a_budget_that_is_none_is_refused(budget):
         assemble_context([whole(FOX)], budget)
 
 
+@pytest.mark.parametrize("count, error, message", [
+    (lambda text: None, TypeError, "must give a number, not None"),
+    (str.split, TypeError, r"not \['<source>'.*give its len"), (lambda text: True, TypeError, "not True"),
+    (lambda text: float("nan"), ValueError, "not nan"), (lambda text: -1, ValueError, "not -1"),
+    (7, TypeError, "must be a function .* not 7")])
+def test_a_counter_that_gives_no_number_of_tokens_is_named(count, error, message):
+    with pytest.raises(error, match=f"count_tokens .*{message}"):
+        assemble_context([whole(FOX)], count_tokens=count)
+
+
+def test_counters_and_budgets_of_other_number_types_are_kept():
+    context = assemble_context([whole(FOX)], np.int64(40), count_tokens=lambda text: len(text) / 4)
+    assert context.tokens == len(context.text) / 4 <= 40 and type(context.budget) is int
+    assert type(assemble_context([whole(FOX)], count_tokens=lambda text: np.int64(len(text))).tokens) is int
+
+
+@pytest.mark.parametrize("wrong", [None, whole(FOX), [whole(FOX).chunk], "fox"])
+def test_evidence_that_is_no_hits_is_named(wrong):
+    with pytest.raises(TypeError, match="the evidence must be a sequence of hits, such as result.evidence, not "):
+        assemble_context(wrong)
+
+
+@pytest.mark.parametrize("wrong", [[FOX], {"fox": FOX}])
+def test_documents_that_are_not_given_by_key_are_refused(wrong):
+    with pytest.raises(TypeError, match="documents must be given by their key: kb.corpus.documents"):
+        assemble_context([whole(FOX)], documents=wrong)
+
+
 def test_an_unknown_order_and_a_changed_document_are_refused():
+    for unknown in (None, []):
+        with pytest.raises(ValueError, match="the order .* is unknown"):
+            assemble_context([whole(FOX)], order=unknown)
     with pytest.raises(ValueError, match="'worst_first' is unknown; there are best_first, best_at_both_ends"):
         assemble_context([whole(FOX)], order="worst_first")
     changed = document("fox", "Foxes eat cheese. Mice eat grain. Grain eats nothing.")
@@ -283,13 +365,13 @@ MEASURES = (len, lambda text: len(text.split()), lambda text: 10 * text.count("\
 def packings(draw):
     owners = [document(f"d{number // 2}", draw(TEXTS), version=str(number))
               for number in range(draw(st.integers(1, 4)))]
-    chunkers = st.sampled_from([FixedChunker(20, 8), SentenceChunker(40), HierarchicalChunker((120, 50, 20))])
+    chunkers = st.sampled_from([FixedChunker(20, 8), SentenceChunker(40), HierarchicalChunker((120, 50, 20)), HierarchicalChunker((400, 90, 30))])
     chunks = [chunk for owner in owners for chunk in draw(chunkers).chunk(owner)]
     chosen = draw(st.lists(st.sampled_from(chunks), max_size=8)) if chunks else []
     hits = [Hit(chunk, 0.5, draw(st.sampled_from(inside)) if (inside := children(chunk, chunks)) else ())
             for chunk in chosen]
     known = draw(st.sampled_from([owners, owners[:1], []]))
-    return owners, hits, {"budget": draw(st.integers(1, 300)), "documents": by_key(*known),
+    return owners, hits, {"budget": draw(st.integers(1, 500)), "documents": by_key(*known),
                           "order": draw(st.sampled_from(["best_first", "best_at_both_ends"])),
                           "count_tokens": draw(st.sampled_from(MEASURES))}
 
@@ -315,7 +397,27 @@ def test_whatever_comes_the_budget_holds_and_nothing_gets_lost_or_repeated(packi
     assert link.count_in == len(hits) == link.count_out + len(link.drops) and link.count_out == len(context)
     in_or_out = [source.chunk_ids[0] for source in context] + [drop.chunk_id for drop in link.drops]
     assert sorted(in_or_out) == sorted(hit.chunk.id for hit in hits)
-    assert {source.cut for source in context if "cut_at_sentence" not in reasons(context)} <= {False}
+    # A reason is true of the context as it is in the end.
+    cut = {drop.detail.rpartition(", in ")[2] for drop in context.drops if drop.reason == "cut_at_sentence"}
+    assert {f"[{source.number}]" for source in context if source.cut} == cut
+    spans = {hit.chunk.id: (hit.chunk.start, hit.chunk.end) for hit in hits}
+    for drop in context.drops:
+        if drop.reason == "over_budget":
+            start, end = spans[drop.chunk_id]
+            assert not any(source.start <= start and end <= source.end for source in context
+                           if drop.chunk_id.startswith(f"{source.document_id}@{source.version}:"))
+        elif drop.reason != "duplicate":
+            number = int(re.search(r"\[(\d+)\]$", drop.reason + drop.detail.removesuffix("read there"))[1])
+            start, end = (max(spans[drop.chunk_id][0], context[number].start),
+                          min(spans[drop.chunk_id][1], context[number].end))
+            if drop.reason == "cut_at_sentence":
+                assert drop.detail.startswith(f"{end - start} of ") and (start, end) != spans[drop.chunk_id]
+            else:
+                assert (start, end) == spans[drop.chunk_id] and drop.chunk_id in context[number].chunk_ids
+        elif "shortened" not in drop.detail:
+            said = next(hit.chunk.text for hit in hits if hit.chunk.id == drop.chunk_id)
+            there = context[int(drop.detail.rpartition("[")[2][:-1])].text
+            assert said in there or holds(there, said)
     assert context == assemble_context(hits, **arguments)
 
 

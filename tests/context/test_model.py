@@ -46,7 +46,8 @@ def test_the_link_counts_a_shortened_source_as_in():
     context = assemble_context([whole("fox", text), whole("owl", text)], 70, count_tokens=len)
     link = context.link(2.5)
     assert (link.count_in, link.count_out, link.milliseconds) == (2, 1, 2.5)
-    assert [(drop.document_id, drop.reason) for drop in link.drops] == [("owl", "duplicate")]
+    # No duplicate: what was cut from the first is not there.
+    assert [(drop.document_id, drop.reason) for drop in link.drops] == [("owl", "over_budget")]
     assert link.notes == ("fox@1:L1:0-51: cut_at_sentence (15 of 51 characters kept, in [1])",)
 
 
