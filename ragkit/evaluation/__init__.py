@@ -23,11 +23,11 @@ from ragkit.evaluation.statistics import (Difference, bootstrap_interval, paired
 from ragkit.evaluation.sweep import Sweep, sweep
 from ragkit.evaluation.verdicts import Verdict
 
-__all__ = ["COMPARED", "KINDS", "METRIC_NAMES", "Agreement", "Baseline", "BeirScores", "BeirSet", "Comparison", "Difference",
-           "Evaluation", "Failure", "Gold", "GoldQuote", "Mean", "Outcome", "Overlap", "Question", "RefusalMatrix",
-           "ScoreGroup", "Scorecard", "Span", "Sweep", "Verdict", "answer_metrics", "attribute_failures",
-           "bootstrap_interval", "characters_read", "check_gate", "cohen_kappa", "compare", "evaluate",
-           "evaluate_beir", "exact_match", "find_giveaways", "found_groups", "gold_coverage", "gold_spans",
+__all__ = ["COMPARED", "KINDS", "METRIC_NAMES", "Agreement", "Baseline", "BeirScores", "BeirSet", "Comparison",
+           "Difference", "Evaluation", "Failure", "Gold", "GoldQuote", "Mean", "Outcome", "Overlap", "Question",
+           "RefusalMatrix", "ScoreGroup", "Scorecard", "Span", "Sweep", "Verdict", "answer_metrics",
+           "attribute_failures", "bootstrap_interval", "characters_read", "check_gate", "cohen_kappa", "compare",
+           "evaluate", "evaluate_beir", "exact_match", "find_giveaways", "found_groups", "gold_coverage", "gold_spans",
            "judge_agreement", "load_baseline", "load_beir", "load_questions", "mean", "metrics", "number_match",
-           "paired_difference", "questions_needed", "randomisation_test", "rank", "recall_at_k",
-           "span_metrics", "sweep", "token_f1", "token_recall", "word_overlap"]
+           "paired_difference", "questions_needed", "randomisation_test", "rank", "recall_at_k", "span_metrics",
+           "sweep", "token_f1", "token_recall", "word_overlap"]

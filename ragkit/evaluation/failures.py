@@ -118,7 +118,7 @@ class _Attribution:
         if not question.answerable:
             return None if outcome.refused else self._answered_wrongly(outcome)
         run = Run(Asked(self.evaluation.settings, question.filters, question.reader), outcome.result,
-                  None if answer is None else answer.context)
+                  lambda: None if answer is None else answer.context)
         losses = self.walk.losses(question, run)
         if losses:
             saved = self.repairs.save(question, run, losses)

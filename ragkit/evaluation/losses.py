@@ -90,26 +90,6 @@ class Walk:
         """The searched chunks of the span's document."""
         return self._leaves[DocumentKey(span.document_id, span.version)]
 
-    def carriers(self, span: Span, settings: Settings) -> Iterator[Chunk]:
-        """The searched chunks that, when found, can bring the whole span into the evidence."""
-        for leaf in self.leaves(span):
-            if span.inside(leaf):
-                yield leaf
-            elif settings.expansion == "auto_merge":
-                if any(span.inside(chunk) for chunk in self.ancestors(leaf)):
-                    yield leaf
-            elif settings.expansion == "parents":
-                reached = expand([Hit(leaf, 1.0)], settings, self.corpus.chunks)
-                # Whose parent is missing, nobody can say what it held.
-                if span.inside(reached.hits[0].chunk) or reached.notes and _shared(span, leaf):
-                    yield leaf
-
-    def ancestors(self, chunk: Chunk) -> Iterator[Chunk]:
-        """Its parent, that one's parent, and so on."""
-        while chunk.parent_id in self.corpus.chunks:
-            chunk = self.corpus.chunks[chunk.parent_id]
-            yield chunk
-
 
 class _Trail:
     """One gold quote in one run."""
@@ -121,7 +101,8 @@ class _Trail:
 
     @cached_property
     def carriers(self) -> set[str]:
-        return {chunk.id for chunk in self.walk.carriers(self.span, self.settings)}
+        searched = self.walk.leaves(self.span)
+        return {chunk.id for chunk in remedies.carriers(self.span, searched, self.corpus.chunks, self.settings)}
 
     @property
     def document(self) -> Document:
@@ -132,8 +113,11 @@ class _Trail:
 
     def arrives(self) -> bool:
         """Whether the quote is in what the answer reads: a source of the context or, without one, the evidence."""
-        span, context = self.span, self.run.context
-        holding = {hit.chunk.id for hit in self.result.evidence if span.inside(hit.chunk)}
+        span = self.span
+        pieces = [hit.chunk for hit in self.result.evidence if remedies.shared(span, hit.chunk)]
+        if not pieces:  # what is not in the evidence is not in the context either, which need not be packed for that
+            return False
+        holding, context = {chunk.id for chunk in pieces if span.inside(chunk)}, self.run.context
         if context is None:
             return bool(holding)
         if any((source.document_id, source.version) == (span.document_id, span.version)
@@ -155,12 +139,12 @@ class _Trail:
             evidence = (f"{NOT_PERMITTED}: {self.document.id} is for {', '.join(sorted(self.document.audience))}; "
                         f"asked as {', '.join(sorted(asked.reader)) or 'nobody in particular'}")
             return self.lost(Verdict.FILTERED, "permissions", evidence,
-                             Change(f"reader {group}", reader=frozenset([group])))
+                             Change(reader=frozenset([group])))
         reason = selection.excluded.get(self.document.key)
         if reason is None:
             return None
         return self.lost(Verdict.FILTERED, "filter", remedies.kept_out(reason, self.document, asked.filters),
-                         remedies.let_in(reason, self.document, asked.filters))
+                         remedies.let_in(reason, self.document))
 
     def lost_in_search(self) -> Loss:
         """Between recall and context. Links that this module does not know are told apart by what they dropped."""
@@ -204,7 +188,7 @@ class _Trail:
         entry = self.result.trace["expand"]
         told = [_told(drop) for drop in entry.drops if drop.chunk_id in found] + list(entry.notes)
         evidence = "; ".join([f"{min(found)} was found, but no context after it holds the quote", *told])
-        levels = {chunk.level for leaf in self.walk.leaves(self.span) for chunk in self.walk.ancestors(leaf)}
+        levels = {chunk.level for chunk in self._longer()}
         change = remedies.expanded(self.span, self.result.candidates, self.corpus.chunks, self.settings, levels)
         if change is None and entry.notes:
             change = Change("index the documents again")
@@ -230,32 +214,34 @@ class _Trail:
         budget = remedies.smallest_budget(
             self.result.evidence[:last + 1], self.settings, self.corpus.documents,
             lambda packed: _Trail(self.walk, self.group, self.quote, self.span,
-                                  replace(self.run, context=packed)).arrives())
+                                  replace(self.run, pack=lambda: packed)).arrives())
         return self.lost(Verdict.CUT_FROM_CONTEXT, "context", "; ".join([*told, *context.notes]),
                          None if budget is None else Change.of(context_tokens=budget))
 
     def _cut(self) -> str:
         """How the chunks that are read divide the quote."""
-        pieces = [leaf for leaf in self.walk.leaves(self.span) if _shared(self.span, leaf)]
+        pieces = [leaf for leaf in self.walk.leaves(self.span) if remedies.shared(self.span, leaf)]
         if self.settings.expansion == "parents" and pieces:
             hits = expand([Hit(leaf, 1.0) for leaf in pieces], self.settings, self.corpus.chunks).hits
             pieces = [hit.chunk for hit in hits]
         if not pieces:
             return "no chunk holds any of it"
-        best = max(pieces, key=lambda chunk: _shared(self.span, chunk))
+        best = max(pieces, key=lambda chunk: remedies.shared(self.span, chunk))
         return (f"the quote of {self.span.end - self.span.start} characters lies across {len(pieces)} chunks; "
-                f"most of it, {_shared(self.span, best)}, is in {best.id}")
+                f"most of it, {remedies.shared(self.span, best)}, is in {best.id}")
 
     def _uncut(self) -> Change | None:
         """The longer chunks of the index as it is, when one of them holds the quote."""
-        levels = [chunk.level for leaf in self.walk.leaves(self.span) for chunk in self.walk.ancestors(leaf)
-                  if self.span.inside(chunk)]
-        return Change.of(expansion="parents", parent_level=max(levels)) if levels else None
+        levels = [chunk.level for chunk in self._longer() if self.span.inside(chunk)]
+        if not levels:
+            return None
+        level = remedies.nearest_first(levels, self.settings)[0]
+        return remedies.needed(self.settings, expansion="parents", parent_level=level)
 
-
-def _shared(span: Span, chunk: Chunk) -> int:
-    """How many characters of the span lie in a chunk of its document."""
-    return max(0, min(span.end, chunk.end) - max(span.start, chunk.start))
+    def _longer(self) -> Iterator[Chunk]:
+        """The chunks above those that are searched, of the document."""
+        for leaf in self.walk.leaves(self.span):
+            yield from remedies.ancestors(leaf, self.corpus.chunks)
 
 
 def _told(drop: Drop) -> str:

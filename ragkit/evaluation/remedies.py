@@ -1,11 +1,12 @@
 """What would have kept a piece of gold, and what shows that it was lost: the details (chapter 08)."""
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from pathlib import PurePosixPath
+from typing import Any
 
-from ragkit.chunking import Chunk
+from ragkit.chunking import Chunk, leaves
 from ragkit.context import Context, assemble_context
 from ragkit.context.duplicates import holds
 from ragkit.documents import Document, DocumentKey, LoadProblem
@@ -71,14 +72,13 @@ def kept_out(reason: str, document: Document, filters: RetrievalFilters) -> str:
     return f"the filter {reason} asks for {_plain(getattr(filters, reason))}; {document.id} has {_plain(has)}"
 
 
-def let_in(reason: str, document: Document, filters: RetrievalFilters) -> Change | None:
+def let_in(reason: str, document: Document) -> Change | None:
     """The filters with which the document is searched: without the one that kept it out, or on its day."""
     if reason != SUPERSEDED:
-        return Change(f"without the filter {reason}", filters=filters.model_copy(update={reason: None}))
+        return Change(filters={reason: None})
     if document.effective_date is None:
         return None
-    return Change(f"effective_before {document.effective_date}",
-                  filters=filters.model_copy(update={"effective_before": document.effective_date}))
+    return Change(filters={"effective_before": document.effective_date})
 
 
 def larger_chunks(kb: KnowledgeBase, document: Document, span: Span) -> Change | None:
@@ -87,10 +87,41 @@ def larger_chunks(kb: KnowledgeBase, document: Document, span: Span) -> Change |
     Only this document is cut anew: what such chunks do to the search takes a new index.
     """
     for settings, words in _larger(kb.settings):
-        whole = [chunk for chunk in make_chunker(settings, kb.embedder).chunk(document) if span.inside(chunk)]
-        if whole:
+        cut = make_chunker(settings, kb.embedder).chunk(document)
+        whole = [chunk for chunk in cut if span.inside(chunk)]
+        # On another level than the one that is read, it is of no use.
+        if whole and next(carriers(span, leaves(cut), {chunk.id: chunk for chunk in cut}, settings), None):
             return Change(words, checked=f"cut anew, {whole[-1].id} holds the quote; the search was not run again")
     return None
+
+
+def carriers(span: Span, searched: Iterable[Chunk], chunks: Mapping[str, Chunk], settings: Settings) -> Iterator[Chunk]:
+    """Of the searched chunks of a document those that, when found, can bring the whole span into the evidence."""
+    for leaf in searched:
+        if span.inside(leaf):
+            yield leaf
+        elif settings.expansion == "auto_merge":
+            if any(span.inside(chunk) for chunk in ancestors(leaf, chunks)):
+                yield leaf
+        elif settings.expansion == "parents":
+            reached = expand([Hit(leaf, 1.0)], settings, chunks)
+            # Whose parent is missing, nobody can say what it held.
+            if span.inside(reached.hits[0].chunk) or reached.notes and shared(span, leaf):
+                yield leaf
+
+
+def ancestors(chunk: Chunk, chunks: Mapping[str, Chunk]) -> Iterator[Chunk]:
+    """Its parent, that one's parent, and so on."""
+    while chunk.parent_id in chunks:
+        chunk = chunks[chunk.parent_id]
+        yield chunk
+
+
+def shared(span: Span, chunk: Chunk) -> int:
+    """How many characters of the span lie in a chunk; none when it is of another document."""
+    if (span.document_id, span.version) != (chunk.document_id, chunk.version):
+        return 0
+    return max(0, min(span.end, chunk.end) - max(span.start, chunk.start))
 
 
 def smallest_budget(evidence: Sequence[Hit], settings: Settings, documents: Mapping[DocumentKey, Document],
@@ -122,12 +153,22 @@ def expanded(span: Span, candidates: Sequence[Hit], chunks: Mapping[str, Chunk],
     if settings.expansion == "auto_merge":
         ratios = (round(step / 20, 2) for step in range(20, 0, -1))
         tries = [{"merge_ratio": ratio} for ratio in ratios if ratio < settings.merge_ratio]
-    tries += [{"expansion": "parents", "parent_level": level} for level in sorted(levels, reverse=True)]
+    tries += [{"expansion": "parents", "parent_level": level} for level in nearest_first(levels, settings)]
     for changes in tries:
         hits = expand(candidates, settings.replace(**changes), chunks).hits
         if any(span.inside(hit.chunk) for hit in hits):
-            return Change.of(**changes)
+            return needed(settings, **changes)
     return None
+
+
+def nearest_first(levels: Collection[int], settings: Settings) -> list[int]:
+    """The level that the settings name, which is no change, then the shortest chunks first."""
+    return sorted(set(levels), key=lambda level: (level != settings.parent_level, -level))
+
+
+def needed(settings: Settings, **changes: Any) -> Change:
+    """The change without what is so already."""
+    return Change.of(**{name: value for name, value in changes.items() if getattr(settings, name) != value})
 
 
 def _larger(settings: Settings) -> Iterator[tuple[Settings, str]]:

@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ragkit.context import assemble_context
+from ragkit.context import Context, assemble_context
 from ragkit.context.duplicates import holds
 from ragkit.evaluation.answers import number_match, token_recall
 from ragkit.evaluation.losses import Walk
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 EXTRACTIVE = "extractive"
 ENOUGH_WORDS = 0.5  # of the gold answer, where it has no number, date, time or identifier to go by
-MOST_STEPS = 12  # changes one after the other; each mends one link for one group
+MOST_STEPS = 12  # changes one after the other for each group; each mends one link
 
 
 @dataclass(frozen=True)
@@ -68,19 +68,20 @@ class Repairs:
 
     def save(self, question: Question, run: Run, losses: Sequence[Loss]) -> Saved | None:
         """Mend the first loss, run again, mend the next, until the gold arrives or nothing is known to help."""
-        total = Change("")
-        for _ in range(MOST_STEPS):
+        first, total, tried = run.asked, Change(), {run.asked}
+        for _ in range(MOST_STEPS * len(question.gold)):
             change = losses[0].change
-            if change is None:
+            if change is not None and not change.can_run:
+                return Saved(total.then(change), False, change.checked)
+            # What was tried before comes again where two groups need opposite things: two versions, say.
+            if change is None or (asked := run.asked.changed(change)) in tried:
                 return Saved(total, False, f"lost at {losses[0].link} all the same") if total.words else None
-            if not change.can_run or run.asked.changed(change) == run.asked:
-                total = total.then(change)
-                return Saved(total, False, change.checked)
+            tried.add(asked)
             total = total.then(change)
-            run = self._again(question, run.asked.changed(change))
+            run = self._again(question, asked)
             losses = self.walk.losses(question, run)
             if not losses:
-                return self._written(question, run, total)
+                return self._written(question, *self._least(question, first, run, total))
         return Saved(total, False, "the gold does not arrive with it")
 
     def lower_grade(self, outcome: Outcome, run: Run) -> Saved:
@@ -136,15 +137,26 @@ class Repairs:
         effect = f"it is then refused, and with it {lost} of the {len(self._right)} questions answered rightly"
         return link, Saved(change, refused, effect), told
 
+    def _least(self, question: Question, first: Asked, run: Run, total: Change) -> tuple[Run, Change]:
+        """Without the settings that later ones made needless: a merge, say, before a fixed level."""
+        for name in total.settings:
+            rest = replace(total, settings={other: value for other, value in total.settings.items() if other != name})
+            if rest.can_run and not self.walk.losses(question, less := self._again(question, first.changed(rest))):
+                run, total = less, rest
+        return run, total
+
     def _again(self, question: Question, asked: Asked) -> Run:
         """The chain up to the context; up to the evidence when that is more than anyone would pack."""
         result = retrieve(question.question, asked.settings, corpus=self.kb.corpus, filters=asked.filters,
                           reader=asked.reader, query_vector=self.walk.query_vector(question.question))
-        context = None
-        if self.evaluation.answers and 0 < len(result.evidence) <= MOST_PIECES:
-            context = assemble_context(result.evidence, asked.settings.context_tokens,
-                                       documents=self.kb.corpus.documents, order=asked.settings.context_order)
-        return Run(asked, result, context)
+
+        def pack() -> Context | None:
+            if not self.evaluation.answers or not 0 < len(result.evidence) <= MOST_PIECES:
+                return None
+            return assemble_context(result.evidence, asked.settings.context_tokens,
+                                    documents=self.kb.corpus.documents, order=asked.settings.context_order)
+
+        return Run(asked, result, pack)
 
     def _written(self, question: Question, run: Run, change: Change) -> Saved:
         """The gold arrives with the change; see what the answer makes of it, where that can be run."""

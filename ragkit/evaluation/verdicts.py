@@ -1,8 +1,9 @@
 """The words in which a failed question is told: verdict, loss, change (chapter 08)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 from ragkit.context import Context
@@ -42,32 +43,41 @@ class Change:
     """What would have saved a question: other settings, another filter, one more group for the reader.
 
     Attributes:
-        words: the change as people say it: "top_k 11". Alone, it is something that no setting does.
+        by_hand: what no setting does, in words: "add travel version 2".
+        settings, filters: the new values by their names; None takes a filter away.
+        reader: groups that the reader must belong to as well.
         checked: what was looked at to know that it helps, when the chain cannot be run with it.
     """
 
-    words: str
+    by_hand: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    filters: RetrievalFilters | None = None
+    filters: Mapping[str, Any] = field(default_factory=dict)
     reader: frozenset[str] = frozenset()
     checked: str = ""
 
     @classmethod
     def of(cls, **settings: Any) -> "Change":
         """A change of settings."""
-        return cls(_in_words(settings), settings)
+        return cls(settings=settings)
+
+    @property
+    def words(self) -> str:
+        """All of it as people say it: "top_k 11, without the filter topic"; "" when there is none."""
+        parts = [*(f"{name} {_written(value)}" for name, value in self.settings.items()),
+                 *(f"without the filter {name}" if value is None else f"{name} {_written(value)}"
+                   for name, value in self.filters.items()),
+                 *(f"reader {group}" for group in sorted(self.reader)), self.by_hand]
+        return ", ".join(filter(None, parts))
 
     @property
     def can_run(self) -> bool:
         """Whether the chain can be run with it on the index as it is."""
-        return bool(self.settings or self.filters is not None or self.reader)
+        return bool(self.settings or self.filters or self.reader)
 
     def then(self, later: "Change") -> "Change":
-        """Both; of a setting that both change, the later value."""
-        settings = {**self.settings, **later.settings}
-        others = [one.words for one in (self, later) if not one.settings and one.words]
-        words = ", ".join(filter(None, (_in_words(settings), *dict.fromkeys(others))))
-        return Change(words, settings, self.filters if later.filters is None else later.filters,
+        """Both; of a setting or a filter that both change, the later value."""
+        by_hand = ", ".join(filter(None, dict.fromkeys((self.by_hand, later.by_hand))))
+        return Change(by_hand, {**self.settings, **later.settings}, {**self.filters, **later.filters},
                       self.reader | later.reader, later.checked)
 
 
@@ -82,16 +92,26 @@ class Asked:
     def changed(self, change: Change) -> "Asked":
         """The same with the change made."""
         return Asked(self.settings.replace(**change.settings),
-                     self.filters if change.filters is None else change.filters, self.reader | change.reader)
+                     self.filters.model_copy(update=dict(change.filters)), self.reader | change.reader)
 
 
 @dataclass(frozen=True)
 class Run:
-    """One pass of the chain, as far as it went. ``context`` is None when nothing was packed."""
+    """One pass of the chain, as far as it went.
+
+    Attributes:
+        pack: gives the context, or None when nothing is packed. Packing takes most of a pass's time, so it is done
+            when somebody looks, and once.
+    """
 
     asked: Asked
     result: RetrievalResult
-    context: Context | None = None
+    pack: Callable[[], Context | None]
+
+    @cached_property
+    def context(self) -> Context | None:
+        """What the answer reads; None when nothing was packed."""
+        return self.pack()
 
 
 @dataclass(frozen=True)
@@ -113,10 +133,6 @@ class Loss:
     evidence: str
     change: Change | None = None
     distance: float = 0.0
-
-
-def _in_words(settings: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {_written(value)}" for name, value in settings.items())
 
 
 def _written(value: Any) -> str:

@@ -132,7 +132,7 @@ def test_cut_on_one_level_and_whole_on_another():
     wanted = quote(f"{CAP} {TAXI}")
     failure = the_failure(kb, asked([wanted]), answers=False)
     assert (failure.verdict, failure.change, failure.verified) == (
-        "cut_by_chunking", "expansion parents, parent_level 1", True)
+        "cut_by_chunking", "parent_level 1", True), "that parents are read is so already"
 
 
 @pytest.mark.parametrize(("made", "asked_with", "link", "evidence", "change"), [
@@ -150,6 +150,56 @@ def test_filtered(made, asked_with, link, evidence, change):
     failure = the_failure(kb, asked([quote()], **asked_with), says="Six weeks. [1]")
     assert (failure.verdict, failure.link, failure.evidence, failure.change, failure.verified) == (
         "filtered", link, evidence, change, True)
+
+
+def test_a_change_at_the_filter_is_told_beside_all_that_follows_it():
+    decoys = [document(f"c{number}", "The hotel cap in Berlin is what it is.", topic="leave") for number in range(3)]
+    kb = base(document("travel", CAP, topic="travel", audience=["board"]), *decoys, top_k=1, evidence_top_k=1,
+              min_grade=None)
+    failure = the_failure(kb, asked([quote()], text=decoys[0].text, filters={"topic": "leave"}), answers=False)
+    assert (failure.verdict, failure.change, failure.verified) == (
+        "filtered", "top_k 4, evidence_top_k 4, without the filter topic, reader board", True)
+    again = asked([quote()], text=decoys[0].text, reader=["board"])
+    assert failures(kb, again, answers=False, settings=kb.settings.replace(top_k=4, evidence_top_k=4)) == []
+
+
+def test_two_versions_that_are_both_needed_are_not_mended_to_and_fro():
+    kb = base(document("travel", CAP, date="2024-01-01"), document("travel", TAXI, "2", date="2025-01-01"),
+              min_grade=None)
+    failure = the_failure(kb, asked([quote()], [quote(TAXI, version="2")]), answers=False)
+    assert failure.verdict == "filtered" and not failure.verified
+    assert failure.effect == "lost at filter all the same" and failure.change.count("effective_before") == 1
+
+
+@pytest.mark.parametrize(("expansion", "parent_level"), [("none", 1), ("parents", 2), ("parents", 1)])
+def test_larger_chunks_hold_the_quote_on_the_level_that_is_read(expansion, parent_level):
+    text = " ".join(f"Room {number} in Berlin costs {number}0 euros." for number in range(30))
+    kb = base(document("travel", text), chunker="hierarchical", level_sizes=(300, 120, 40), expansion=expansion,
+              parent_level=parent_level, min_grade=None)
+    wanted = quote(text[250:400])  # longer than a leaf, and across the border of two chunks of each level
+    failure = the_failure(kb, asked([wanted]), answers=False)
+    assert (failure.verdict, failure.verified) == ("cut_by_chunking", False)
+    sizes = tuple(map(int, failure.change.removeprefix("level_sizes ").split("/")))
+    again = KnowledgeBase(kb.documents, kb.settings.replace(level_sizes=sizes), kb.embedder)
+    assert "cut_by_chunking" not in [one.verdict for one in failures(again, asked([wanted]), answers=False)]
+
+
+def test_the_level_that_is_set_already_is_no_change():
+    kb = base(document("travel", f"{CAP} {TAXI} {LEAVE}"), chunker="hierarchical", level_sizes=(400, 200, 50),
+              expansion="none", parent_level=1, min_grade=None)
+    failure = the_failure(kb, asked([quote(f"{CAP} {TAXI}")]), answers=False)
+    assert (failure.change, failure.verified) == ("expansion parents", True)
+
+
+def test_a_step_that_a_later_one_makes_needless_is_left_out():
+    first, last = "The hotel cap in Berlin is high.", "The hotel cap in Madrid is low."
+    between = " ".join(f"Zebras of herd {number} sleep at noon." for number in range(5))
+    kb = base(document("travel", f"{first} {LEAVE} {between} {TAXI} {last}"), chunker="hierarchical",
+              level_sizes=(600, 120, 50), expansion="auto_merge", merge_ratio=1.0, top_k=4, min_grade=None)
+    groups = f"{first} {LEAVE[:20]}", f"{TAXI[-15:]} {last}", f"{LEAVE[-9:]} {between[:60]}"
+    failure = the_failure(kb, asked(*([quote(group)] for group in groups), text=f"{first} {last}?"), answers=False)
+    # A readier merge mends the first group; the level that the last one needs does without it.
+    assert (failure.change, failure.verified) == ("expansion parents, parent_level 1", True)
 
 
 def test_filtered_as_superseded():
