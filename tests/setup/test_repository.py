@@ -113,6 +113,16 @@ def test_troubleshooting_has_ten_entries_each_with_the_way_out():
             assert word in entry, entry[:40]
 
 
+def test_the_instructors_half_day_adds_up_and_names_what_there_is():
+    text = (ROOT / "docs" / "instructors.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \| (.+?) \| (.*?) ?\|$", text, flags=re.MULTILINE)
+    assert sum(int(minutes) for minutes, *_ in rows) == 4 * 60
+    chapters = {path.name[:2]: path.read_text(encoding="utf-8") for path in (ROOT / "notebooks").glob("*.ipynb")}
+    assert set(re.findall(r"chapter (\d\d)", text)) <= chapters.keys()
+    for exercise in re.findall(r"\b(\d)\.(\d)\b", " ".join(map(" ".join, rows))):
+        assert f"Exercise {'.'.join(exercise)}" in chapters[f"0{exercise[0]}"], exercise
+
+
 SKIPPED = """
 import pytest
 @pytest.mark.skip(reason="no browser here")
