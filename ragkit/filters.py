@@ -141,6 +141,38 @@ def select_documents(documents: Iterable[Document], filters: RetrievalFilters | 
     return DocumentSelection(frozenset(allowed), excluded, hidden)
 
 
+def admitting(document: Document, filters: RetrievalFilters, documents: Iterable[Document],
+              reader: Collection[str] = frozenset()) -> RetrievalFilters | None:
+    """The filters nearest to these with which a left-out document is searched; None when there are none.
+
+    Tried, not guessed: a document may fail several filters, and a version with a newer one of the same day is out
+    of reach.
+    """
+    versions = [other for other in documents if other.id == document.id]
+    failing = {name: None for name in ("document_id", "topic", "effective_after")
+               if _failing_filter(document, RetrievalFilters().model_copy(update={name: getattr(filters, name)}))}
+    for day in dict.fromkeys((filters.effective_before, None, document.effective_date)):
+        changed = filters.model_copy(update={**failing, "effective_before": day})
+        if document.key in select_documents(versions, changed, reader).allowed:
+            return changed
+    return None
+
+
+def how_to_reach(document: Document, reason: str, filters: RetrievalFilters, documents: Iterable[Document],
+                 reader: Collection[str] = frozenset()) -> str:
+    """What has to change before a document that was left out is searched, in words; always true."""
+    newer = "A newer version is in force"
+    changed = admitting(document, filters, documents, reader)
+    if changed is None:
+        return f"{newer}."
+    dropped = [name for name in filters.active() if getattr(changed, name) is None]
+    without = f"without the filter{'s' * (len(dropped) > 1)} {', '.join(dropped)}"
+    if changed.effective_before in (None, filters.effective_before):
+        return f"{without.capitalize()} it would be searched."
+    return (f"{newer}; " if reason == SUPERSEDED else "") + (
+        f"effective_before={changed.effective_before} asks for this one{f', {without}' if dropped else ''}.")
+
+
 def way_in(reason: str, document: Document) -> str:
     """What would have let a left-out document take part."""
     if reason != SUPERSEDED:

@@ -55,6 +55,12 @@ def in_order(hits: Iterable[Hit]) -> tuple[Hit, ...]:
     return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id)))
 
 
+def below(score: float, threshold: float) -> str:
+    """A score that is below a threshold, with as many digits as it takes to see that: "0.2499", not "0.250"."""
+    return next((text for text in (f"{score:.{digits}f}" for digits in range(3, 17)) if float(text) < threshold),
+                repr(score))
+
+
 def clamp(score: float) -> float:
     """A cosine where it meets a threshold: in [0, 1]. NaN is an error."""
     if score != score:

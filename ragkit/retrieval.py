@@ -15,8 +15,15 @@ import numpy as np
 from ragkit.chunking import Chunk
 from ragkit.documents import Document, DocumentKey
 from ragkit.embedding import Embedder, too_long
-from ragkit.filters import NOT_PERMITTED, DocumentSelection, RetrievalFilters, select_documents, unknown_names, way_in
-from ragkit.hits import Hit, LinkResult, clamp, in_order
+from ragkit.filters import (
+    NOT_PERMITTED,
+    DocumentSelection,
+    RetrievalFilters,
+    how_to_reach,
+    select_documents,
+    unknown_names,
+)
+from ragkit.hits import Hit, LinkResult, below, clamp, in_order
 from ragkit.index import Match, VectorIndex
 from ragkit.parents import auto_merge, expand_parents
 from ragkit.refusal import RefusalReason
@@ -249,16 +256,19 @@ def _refusal(candidates: Candidates, evidence: Sequence[Hit], settings: Settings
     nearest = clamp(candidates.hits[0].score)
     keeping = f"; {math.floor(nearest * 1000) / 1000:g} would keep it" if nearest >= 0.001 else ""
     return (RefusalReason.BELOW_THRESHOLD,
-            f"The nearest candidate scores {nearest:.3f}, below min_score {settings.min_score:g}{keeping}.")
+            f"The nearest candidate scores {below(nearest, settings.min_score)}, "
+            f"below min_score {settings.min_score:g}{keeping}.")
 
 
 def _explain(result: RetrievalResult, candidates: Candidates, corpus: Corpus, filters: RetrievalFilters,
              reader: frozenset[str], operator: bool) -> RetrievalResult:
     explanation, trace = result.explanation, result.trace
     if result.refusal_reason is RefusalReason.FILTERED_OUT:
-        hidden = corpus.select(filters, reader).documents.hidden
+        documents = corpus.select(filters, reader).documents
+        if documents.allowed:
+            explanation = "No document that is searched has any text."
         explanation += unknown_names(filters, [document for key, document in corpus.documents.items()
-                                               if key not in hidden])
+                                               if key not in documents.hidden])
     best = candidates.hits[0].score if candidates.hits else -1.0
     left_out, note = probe(candidates.query_vector, best, corpus=corpus, filters=filters, reader=reader)
     if operator and note:
@@ -288,8 +298,9 @@ def probe(query_vector: np.ndarray, best: float, *, corpus: Corpus, filters: Ret
         chunk = corpus.chunks[excluded.id]
         document = corpus.documents[chunk.document_id, chunk.version]
         reason = documents.excluded[document.key]
+        way = how_to_reach(document, reason, filters or NO_FILTERS, corpus.documents.values(), _groups(reader))
         sentence = (f" Nearest of all is {document.id} version {document.version} at {clamp(excluded.score):.3f}, "
-                    f"which was left out: {reason}. {way_in(reason, document)}")
+                    f"which was left out: {reason}. {way}")
     return sentence, "" if hidden is None else f"the nearest hidden chunk is {hidden.id} at {clamp(hidden.score):.3f}"
 
 

@@ -159,6 +159,52 @@ def test_what_the_explanation_promises_comes_true():
     assert ask(scored(a=0.9), min_score=0.5).refused_by is None
 
 
+@pytest.mark.parametrize("asked, way, changed", [
+    ({"topic": "zoo", "document_id": "b"}, "Without the filters topic, document_id it would be searched.", {}),
+    ({"topic": "zoo", "effective_after": "2025-01-01"},
+     "Without the filters topic, effective_after it would be searched.", {}),
+    ({"effective_before": "2019-06-01"}, "effective_before=2020-01-01 asks for this one.",
+     {"effective_before": "2020-01-01"}),
+    ({"effective_before": "2021-06-01", "document_id": "b"},
+     "A newer version is in force; effective_before=2020-01-01 asks for this one, without the filter document_id.",
+     {"effective_before": "2020-01-01"}),
+    ({"effective_after": "2021-01-01"},
+     "A newer version is in force; effective_before=2020-01-01 asks for this one, without the filter effective_after.",
+     {"effective_before": "2020-01-01"}),
+])
+def test_the_way_to_what_was_left_out_comes_true(asked, way, changed):
+    """Also when several filters are in its way, or a newer version stands behind the filter."""
+    alone = "effective_before" not in asked and "effective_before" not in changed
+    documents = {"a1": document("a", version="1", date="2020-01-01", topic="travel"),
+                 "b": document("b", date="2018-01-01", topic="zoo")}
+    scores = {"a1": at(0.9), "b": at(0.1)}
+    if not alone:
+        documents["a2"], scores["a2"] = document("a", version="2", date="2021-01-01", topic="travel"), at(0.2)
+    corpus = corpus_of(scores, documents)
+    explanation = ask(corpus, RetrievalFilters(**asked), min_score=0.5).explanation
+    assert explanation.partition("Nearest of all is a version 1 at 0.900, which was left out: ")[2].endswith(f". {way}")
+    assert "a1" in found(ask(corpus, RetrievalFilters(**changed), min_score=0.5).evidence)
+
+
+def test_a_version_that_nothing_reaches_is_promised_to_nobody():
+    same_day = {f"a{number}": document("a", version=number, date="2020-01-01") for number in "12"}
+    explanation = ask(corpus_of({"a1": at(0.9), "a2": at(0.1)}, same_day), min_score=0.5).explanation
+    assert explanation.endswith("which was left out: superseded. A newer version is in force.")
+
+
+def test_what_is_searched_and_empty_is_not_called_filtered_away():
+    old, new = document("a", version="1", date="2020-01-01"), document("a", " ", version="2", date="2021-01-01")
+    for knowledge, filters in ((base(old, new), None), (base(old, document("b", " ", topic="zoo")), {"topic": "zoo"})):
+        result = knowledge.retrieve("All about a.", filters)
+        assert (result.refusal_reason, result.refused_by) == ("filtered_out", "filter")
+        assert result.explanation.startswith("No document that is searched has any text. Nearest of all is a version 1")
+
+
+def test_a_score_just_below_the_threshold_is_shown_below_it():
+    assert ask(scored(a=0.24996), min_score=0.25).explanation == (
+        "The nearest candidate scores 0.24996, below min_score 0.25; 0.249 would keep it.")
+
+
 def test_below_threshold_names_something_left_out_only_when_it_was_nearer():
     documents = {"in": document("in", topic="A"), "out": document("out", topic="B")}
     topic = RetrievalFilters(topic="A")

@@ -11,6 +11,7 @@ from ragkit.evaluation import Question, load_questions
 from ragkit.hits import clamp
 from ragkit.knowledge_base import KnowledgeBase
 from ragkit.labs.view import LabView, choice, float_slider, slider
+from ragkit.refusal.objectives import MinCost
 from ragkit.refusal.outcomes import Outcomes, count_scores
 from ragkit.retrieval import recall
 
@@ -42,6 +43,8 @@ class RefusalModel:
     """
 
     def __init__(self, questions: Sequence[Question], scores: Mapping[str, Sequence[float]], threshold: float = 0.25):
+        if not scores:
+            raise ValueError("there are no scores; give one for each question, by name")
         self._questions = tuple(questions)
         self._scores = {name: np.asarray(values, dtype=float) for name, values in scores.items()}
         self._answerable = np.array([question.answerable for question in self._questions])
@@ -49,7 +52,8 @@ class RefusalModel:
         self._curves = {name: counts.curve() for name, counts in self._counts.items()}
         kinds = np.array([question.kind for question in self._questions])
         self._members = {name: kinds == kind if kind else self._answerable for name, kind in GROUPS}
-        self._score, self._threshold, self._before = next(iter(self._scores)), threshold, threshold
+        self._score = next(iter(self._scores))
+        self._threshold = self._before = _checked(threshold)
         self.wrong_answer = self.wrong_refusal = 1
         self.view = VIEWS[0]
         self._pictures: dict[tuple[str, str], _Picture] = {}  # each drawn when it is first looked at
@@ -62,9 +66,7 @@ class RefusalModel:
 
     @threshold.setter
     def threshold(self, value: float) -> None:
-        if not 0 <= value <= 1:
-            raise ValueError(f"threshold ({value!r}) must lie in [0, 1]")
-        self._before, self._threshold = self._threshold, value
+        self._before, self._threshold = self._threshold, _checked(value)
 
     @property
     def score(self) -> str:
@@ -97,7 +99,7 @@ class RefusalModel:
     def cheapest(self) -> tuple[float, float]:
         """The threshold of lowest cost at these prices (of equals the highest), and its mean cost."""
         curve, costs = self._curves[self._score], self._costs()
-        position = len(costs) - 1 - int(np.argmin(np.round(costs[::-1], 12)))
+        position = MinCost(self.wrong_answer, self.wrong_refusal).choose(curve)
         return float(curve.threshold[position]), float(costs[position])
 
     def flipped(self) -> list[tuple[Question, float]]:
@@ -277,6 +279,12 @@ def refusal_lab(base: KnowledgeBase, questions: Sequence[Question] | None = None
                 "wrong_refusal": slider("wrong refusal", 1, MOST_COST),
                 "score": choice("score", list(model.score_names)), "view": choice("picture", list(VIEWS))}
     return LabView(model, controls)
+
+
+def _checked(threshold: float) -> float:
+    if not isinstance(threshold, (int, float)) or not 0 <= threshold <= 1:
+        raise ValueError(f"threshold ({threshold!r}) must lie in [0, 1]")
+    return threshold
 
 
 def _judged(count: int, group: str, fate: str) -> str:

@@ -9,13 +9,14 @@ Tibshirani 1993 (bootstrap percentile interval); Wilson 1927 (interval of a shar
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 
 from ragkit.refusal.objectives import MaxF1, Objective, ObjectiveNotReached
-from ragkit.refusal.outcomes import METRICS, Outcomes, ScoreCounts, count_scores
+from ragkit.refusal.outcomes import METRICS, Outcomes, ScoreCounts, as_list, count_scores
 
 CONFIDENCE = 0.95
 RESAMPLES = 1000
@@ -57,7 +58,8 @@ class Calibration:
     The metrics flatter: the threshold was chosen to make them high. ``report`` gives those that count.
 
     Attributes:
-        threshold: inclusive, as ``Settings.min_score`` is; always one of ``curve.threshold``.
+        threshold: inclusive, as ``Settings.min_score`` is; always one of ``curve.threshold``. Just above 1 when even
+            a score of 1 has to be refused.
         objective: what it was chosen for.
         curve: outcomes at every distinct threshold, ascending.
         outcomes, metrics, intervals: at the chosen threshold, as in ``Report``; ``intervals["threshold"]``
@@ -93,10 +95,10 @@ class Calibration:
             ValueError: questions that the threshold was set on, or what ``calibrate`` refuses in scores and labels.
         """
         counts = count_scores(scores, answerable)
-        given = _unique_ids(ids, len(scores))
+        given = _unique_ids(ids, counts.size)
         if (given is None) != (self._ids is None):
             raise ValueError("give ids to calibrate and to report, or to neither: they are compared")
-        shared = sorted(given & self._ids) if given is not None else []
+        shared = sorted(given & self._ids, key=repr) if given is not None else []
         if shared:
             raise ValueError(f"{len(shared)} of the questions set this threshold, {shared[0]!r} among them; "
                              "report on questions that did not")
@@ -127,18 +129,20 @@ def calibrate(scores: Sequence[float], answerable: Sequence[bool], objective: Ob
         seed: of the resamples.
 
     Raises:
-        TypeError: an objective that is none.
-        ValueError: labels of one side only, lengths that differ, NaN or scores outside [0, 1].
+        TypeError: an objective that is none, scores or labels that are no lists.
+        ValueError: labels of one side only, lengths that differ, NaN or scores outside [0, 1], a wrong seed.
         ObjectiveNotReached: (a ValueError) no threshold does what the objective asks; says what the best is.
     """
     if not hasattr(objective, "choose") or isinstance(objective, type):
         raise TypeError(f"objective ({objective!r}) must be an object such as MaxF1(), MinPrecision(0.9), "
                         "MinCoverage(0.8), MinRecall(0.9) or MinCost(wrong_answer=5, wrong_refusal=1)")
     counts = count_scores(scores, answerable)
-    known = _unique_ids(ids, len(scores))
+    known = _unique_ids(ids, counts.size)
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise ValueError(f"seed ({seed!r}) must be a whole number of at least 0")
     for name, side in (("answerable", counts.answerable), ("unanswerable", counts.unanswerable)):
         if not side.sum():
-            raise ValueError(f"none of the {len(scores)} questions is {name}; a threshold between the two needs both")
+            raise ValueError(f"none of the {counts.size} questions is {name}; a threshold between the two needs both")
     curve = counts.curve()
     threshold = curve[objective.choose(curve)].threshold
     resampled = _resample(counts, seed)
@@ -154,8 +158,9 @@ def share_interval(hits: int, total: int) -> Interval:
     For one share of a few questions it is better than a bootstrap, which after 20 of 20 gives [1, 1]: questions
     that were never seen cannot be drawn again.
     """
-    if not 0 <= hits <= total or total < 1:
-        raise ValueError(f"hits ({hits}) must lie between 0 and total ({total}), and total be at least 1")
+    if not all(isinstance(count, Integral) for count in (hits, total)) or not 0 <= hits <= total or total < 1:
+        raise ValueError(f"hits ({hits!r}) must lie between 0 and total ({total!r}), and total be at least 1; "
+                         "both are whole numbers")
     z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
     share = hits / total
     middle = share + z * z / (2 * total)
@@ -200,10 +205,14 @@ def _interval(sample: np.ndarray) -> Interval | None:
 def _unique_ids(ids: Collection[str] | None, count: int) -> frozenset[str] | None:
     if ids is None:
         return None
-    known = frozenset(ids)
-    if isinstance(ids, str) or len(ids) != count or len(known) != count:
+    given = [ids] if isinstance(ids, str) else as_list("ids", ids)
+    try:
+        known = frozenset(given)
+    except TypeError as error:
+        raise TypeError(f"ids must be strings or other things that can be compared ({error})") from error
+    if len(given) != count or len(known) != count:
         raise ValueError(f"ids must be one for each of the {count} questions, all different; "
-                         f"there are {len(ids)}, {len(known)} of them different")
+                         f"there are {len(given)}, {len(known)} of them different")
     return known
 
 

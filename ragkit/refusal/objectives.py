@@ -1,11 +1,14 @@
 """What a threshold is chosen for (chapter 05)."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Protocol
 
 import numpy as np
 
+from ragkit.hits import below
 from ragkit.refusal.outcomes import Outcomes
 
 
@@ -44,8 +47,8 @@ class MinPrecision:
         if not len(reached):
             best = curve[int(np.argmax(precision))]  # of equals the one that answers most
             raise ObjectiveNotReached(
-                f"no threshold reaches precision {self.floor:g}; the best is {best.precision:.3f} at threshold "
-                f"{best.threshold:.3f}, where {best.coverage:.1%} of the questions are answered")
+                f"no threshold reaches precision {self.floor:g}; the best is {below(best.precision, self.floor)} "
+                f"at threshold {best.threshold:.3f}, where {best.coverage:.1%} of the questions are answered")
         return int(reached[0])
 
 
@@ -95,12 +98,14 @@ class MinCost:
 
     def __post_init__(self) -> None:
         for name, value in (("wrong_answer", self.wrong_answer), ("wrong_refusal", self.wrong_refusal)):
-            if not (value > 0 and math.isfinite(value)):
+            if not _is_number(value, lambda price: 0 < price < math.inf):
                 raise ValueError(f"{name} ({value!r}) must be a number above 0")
 
     def choose(self, curve: Outcomes) -> int:
-        # Rounded, so that equal costs are equal whatever order their parts were added in.
-        return _last_best(-np.round(curve.cost(self.wrong_answer, self.wrong_refusal), 12))
+        # In units of the dearer mistake, so that only the ratio counts; rounded, so that equal costs are equal
+        # whatever order their parts were added in.
+        dearer = max(self.wrong_answer, self.wrong_refusal)
+        return _last_best(-np.round(curve.cost(self.wrong_answer / dearer, self.wrong_refusal / dearer), 12))
 
 
 def _last_best(values: np.ndarray) -> int:
@@ -108,5 +113,9 @@ def _last_best(values: np.ndarray) -> int:
 
 
 def _check_floor(name: str, floor: float) -> None:
-    if not 0 < floor <= 1:
+    if not _is_number(floor, lambda share: 0 < share <= 1):
         raise ValueError(f"the floor of {name} ({floor!r}) must lie in (0, 1]")
+
+
+def _is_number(value: object, lies_within: Callable[[float], bool]) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and lies_within(value)

@@ -1,7 +1,8 @@
 """Counts behind a threshold: who was answered, who was refused, and rightly or not (chapter 05)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
@@ -87,6 +88,11 @@ class ScoreCounts:
     answerable: np.ndarray
     unanswerable: np.ndarray
 
+    @property
+    def size(self) -> int:
+        """How many questions were counted."""
+        return int(self.answerable.sum() + self.unanswerable.sum())
+
     def curve(self) -> Outcomes:
         """Outcomes at every distinct threshold, ascending, shape (k + 1,).
 
@@ -136,26 +142,37 @@ def count_scores(scores: Sequence[float], answerable: Sequence[bool]) -> ScoreCo
     """Count the distinct scores of both sides.
 
     Raises:
-        ValueError: nothing given, lengths that differ, a score that is NaN or outside [0, 1], a label that is
-            not true or false (0 or 1).
+        TypeError: scores or labels that are no lists.
+        ValueError: nothing given, lengths that differ, a score that is no number, NaN or outside [0, 1], a label
+            that is not true or false (0 or 1).
     """
-    values, labels = np.asarray(scores, dtype=float), np.asarray(answerable)
-    if values.ndim != 1 or labels.ndim != 1 or len(values) != len(labels):
-        raise ValueError(f"scores of shape {values.shape} and labels of shape {labels.shape} do not go together; "
+    given, labels = as_list("scores", scores), as_list("answerable", answerable)
+    if len(given) != len(labels):
+        raise ValueError(f"there are {len(given)} scores and {len(labels)} labels; "
                          "give one score and one label for each question")
-    if not len(values):
+    if not given:
         raise ValueError("there are no scores; give one for each question")
-    for position in np.flatnonzero(~((values >= 0) & (values <= 1))):
-        advice = ("look at what made it" if np.isnan(values[position]) else
-                  "a cosine is clamped where it meets a threshold (ragkit.hits.clamp)")
-        raise ValueError(f"scores[{position}] ({values[position]:g}) is not in [0, 1]; {advice}")
-    for position, label in enumerate(labels.tolist()):
-        if label not in (True, False):
+    for position, score in enumerate(given):
+        if not isinstance(score, Real):
+            raise ValueError(f"scores[{position}] ({score!r}) is not a number; give one score for each question")
+        if not 0 <= score <= 1:
+            advice = ("look at what made it" if score != score else
+                      "a cosine is clamped where it meets a threshold (ragkit.hits.clamp)")
+            raise ValueError(f"scores[{position}] ({score:g}) is not in [0, 1]; {advice}")
+    for position, label in enumerate(labels):
+        if not isinstance(label, (Real, np.bool_)) or label not in (True, False):
             raise ValueError(f"answerable[{position}] ({label!r}) must be true or false")
-    distinct, where = np.unique(values, return_inverse=True)
-    is_answerable = labels.astype(bool)
+    distinct, where = np.unique(np.array(given, dtype=float), return_inverse=True)
+    is_answerable = np.array(labels, dtype=bool)
     return ScoreCounts(distinct, *(np.bincount(where[side], minlength=len(distinct))
                                    for side in (is_answerable, ~is_answerable)))
+
+
+def as_list(name: str, values: Iterable) -> list:
+    """The values of a list, an array, a generator ... as plain Python objects."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise TypeError(f"{name} ({values!r:.40}) must be a list with one entry for each question")
+    return list(values.tolist() if isinstance(values, np.ndarray) and values.ndim else values)
 
 
 def _at_least(counts: np.ndarray) -> np.ndarray:

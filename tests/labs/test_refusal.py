@@ -103,12 +103,24 @@ def test_every_knob_moves_the_picture_that_shows_it(model):
 
 
 @pytest.mark.parametrize("name, value, message", [
-    ("threshold", 1.2, r"threshold \(1.2\)"), ("score", "luck", "no score 'luck'; there are cosine, grade"),
+    ("threshold", 1.2, r"threshold \(1.2\)"), ("threshold", "0.5", r"threshold \('0.5'\)"),
+    ("score", "luck", "no score 'luck'; there are cosine, grade"),
     ("view", "sky", "no view 'sky'"), ("wrong_answer", 0, r"prices \(0, 1\)")])
 def test_what_is_refused(model, name, value, message):
     with pytest.raises(ValueError, match=message):
         setattr(model, name, value)
         model.html(), model.png()
+
+
+def test_what_is_refused_when_it_is_made():
+    question = ask(0, "direct")
+    for threshold in (7, float("nan"), None):
+        with pytest.raises(ValueError, match=rf"threshold \({threshold}\) must lie in"):
+            RefusalModel([question], {COSINE: [0.4]}, threshold)
+    with pytest.raises(ValueError, match="there are no scores; give one for each question, by name"):
+        RefusalModel([question], {})
+    with pytest.raises(ValueError, match="2 scores and 1 labels"):
+        RefusalModel([question], {COSINE: [0.4, 0.5]})
 
 
 @pytest.fixture(scope="module")

@@ -116,6 +116,15 @@ def test_of_equals_the_cautious_threshold():
     assert calibrate([0.8, 0.6, 0.6, 0.6], [True, True, False, False], MaxF1()).threshold == 0.8  # 2/3 at both
 
 
+@pytest.mark.parametrize("price", [1e-320, 1e-13, 1e308])
+@pytest.mark.filterwarnings("error")
+def test_tiny_and_huge_prices_choose_as_their_ratio_does(price):
+    scores, labels = [0.9, 0.8, 0.7, 0.6], [True, False, True, False]
+    for ratio in (1, 4):
+        expected = calibrate(scores, labels, MinCost(ratio, 1)).threshold
+        assert calibrate(scores, labels, MinCost(price, price / ratio)).threshold == expected
+
+
 def test_a_high_price_refuses_everything():
     calibration = calibrate([0.9, 0.5, 1.0], [True, True, False], MinCost(wrong_answer=10))
     assert counts(calibration.outcomes) == (0, 0, 2, 1)
@@ -215,7 +224,7 @@ def test_the_interval_of_a_share():
     assert share_interval(20, 20) == pytest.approx((0.8389, 1.0), abs=1e-4)
     assert share_interval(0, 10) == pytest.approx((0.0, 0.2775), abs=1e-4)
     assert share_interval(5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-4)
-    for hits, total in ((3, 2), (-1, 5), (0, 0)):
+    for hits, total in ((3, 2), (-1, 5), (0, 0), (0.5, 2), (None, 2), (1, float("inf"))):
         with pytest.raises(ValueError, match=rf"hits \({hits}\) must lie between 0 and total \({total}\)"):
             share_interval(hits, total)
 
@@ -250,6 +259,11 @@ def test_questions_that_set_the_threshold_cannot_report_on_it():
     for calibration, ids in ((named, None), (plain, ["a", "b"])):
         with pytest.raises(ValueError, match="ids to calibrate and to report, or to neither"):
             calibration.report([0.1, 0.2], [True, False], ids=ids)
+    mixed = calibrate(SCORES[:4], LABELS[:4], ids=[1, "a", 2, "b"])
+    with pytest.raises(ValueError, match="2 of the questions set this threshold, 'a' among them"):
+        mixed.report([0.1, 0.2], [True, False], ids=[1, "a"])
+    with pytest.raises(TypeError, match=r"ids must be strings .*unhashable"):
+        calibrate([0.1, 0.2], [True, False], ids=[["a"], ["b"]])
     for ids in (["a"], ["a", "a"], "ab"):
         with pytest.raises(ValueError, match="ids must be one for each of the 2 questions"):
             calibrate([0.1, 0.2], [True, False], ids=ids)
@@ -261,8 +275,15 @@ def test_questions_that_set_the_threshold_cannot_report_on_it():
 @pytest.mark.parametrize("scores, labels, message", [
     ([0.1, 0.2], [True, True], "none of the 2 questions is unanswerable"),
     ([0.1, 0.2], [0, 0], "none of the 2 questions is answerable"),
-    ([0.1, 0.2, 0.3], [True, False], r"shape \(3,\) and labels of shape \(2,\)"),
-    ([[0.1, 0.2]], [[True, False]], r"shape \(1, 2\)"),
+    ([0.1, 0.2, 0.3], [True, False], "there are 3 scores and 2 labels"),
+    ([[0.1, 0.2]], [[True, False]], r"scores\[0\] \(\[0.1, 0.2\]\) is not a number"),
+    (np.array([[0.1, 0.2]]), np.array([[True, False]]), r"scores\[0\] \(\[0.1, 0.2\]\) is not a number"),
+    ([[0.5], 0.4], [True, False], r"scores\[0\] \(\[0.5\]\) is not a number"),
+    ([0.1, None], [True, False], r"scores\[1\] \(None\) is not a number"),
+    (["0.5", "0.1"], [True, False], r"scores\[0\] \('0.5'\) is not a number"),
+    ([0.5 + 1j, 0.1], [True, False], r"scores\[0\] \(\(0.5\+1j\)\) is not a number"),
+    ([0.5, 0.4], [[True], False], r"answerable\[0\] \(\[True\]\) must be true or false"),
+    ([0.5, 0.4], [True, None], r"answerable\[1\] \(None\) must be true or false"),
     ([], [], "there are no scores"),
     ([0.1, float("nan")], [True, False], r"scores\[1\] \(nan\) is not in \[0, 1\]; look at what made it"),
     ([-0.02, 0.4], [True, False], r"scores\[0\] \(-0.02\) is not in \[0, 1\]; a cosine is clamped"),
@@ -275,17 +296,43 @@ def test_bad_data_is_refused(scores, labels, message):
         calibrate(scores, labels)
 
 
+@pytest.mark.parametrize("scores, labels, name", [
+    (None, [True], r"scores \(None\)"), ("ab", [True, False], r"scores \('ab'\)"), (0.5, [True], r"scores \(0.5\)"),
+    ([0.5], True, r"answerable \(True\)")])
+def test_what_is_no_list_is_named(scores, labels, name):
+    with pytest.raises(TypeError, match=f"{name} must be a list with one entry for each question"):
+        calibrate(scores, labels)
+
+
+def test_any_kind_of_list_will_do_and_is_left_alone():
+    expected = calibrate(SCORES, LABELS, ids=[str(n) for n in range(10)])
+    scores, labels = np.array(SCORES), np.array(LABELS)
+    assert calibrate(scores, labels) == calibrate(scores.astype(object), list(labels)) == expected
+    assert calibrate(iter(SCORES), (int(label) for label in LABELS), ids=map(str, range(10))) == expected
+    assert scores.tolist() == SCORES and labels.tolist() == LABELS
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, None, True])
+def test_a_wrong_seed_is_named(seed):
+    with pytest.raises(ValueError, match=r"seed \(.*\) must be a whole number"):
+        calibrate(SCORES, LABELS, seed=seed)
+
+
 def test_an_objective_that_cannot_be_reached_says_what_can():
     with pytest.raises(ObjectiveNotReached, match=r"precision 0.9; the best is 0.667 at threshold 0.300, where 75.0%"):
         calibrate([0.9, 0.5, 0.3, 0.1], [False, True, True, False], MinPrecision(0.9))
     with pytest.raises(ObjectiveNotReached, match="the best is 0.500 at threshold 0.200, where 100.0%"):  # not at 0.7
         calibrate([0.2, 0.5, 0.7, 0.9], [True, False, True, False], MinPrecision(0.9))
+    with pytest.raises(ObjectiveNotReached, match="no threshold reaches precision 0.7; the best is 0.69997 at"):
+        calibrate([0.5] * 100_005, [True] * 70_000 + [False] * 30_005, MinPrecision(0.7))
 
 
 @pytest.mark.parametrize("make, message", [
     (lambda: MinPrecision(0), r"floor of precision \(0\)"), (lambda: MinCoverage(1.1), r"floor of coverage \(1.1\)"),
     (lambda: MinRecall(float("nan")), r"floor of recall \(nan\)"), (lambda: MinCost(0, 1), r"wrong_answer \(0\)"),
-    (lambda: MinCost(1, float("inf")), r"wrong_refusal \(inf\)")])
+    (lambda: MinCost(1, float("inf")), r"wrong_refusal \(inf\)"), (lambda: MinCost(None), r"wrong_answer \(None\)"),
+    (lambda: MinPrecision("0.9"), r"floor of precision \('0.9'\)"), (lambda: MinRecall(None), r"recall \(None\)"),
+    (lambda: MinCoverage(True), r"floor of coverage \(True\)")])
 def test_bad_objectives_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
