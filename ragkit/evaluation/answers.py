@@ -32,11 +32,15 @@ _ARTICLES = frozenset({"a", "an", "the"})
 _TOKEN = re.compile(rf"[{HAN}]|[^\s{HAN}]+")
 
 
-def answer_tokens(text: str) -> list[str]:
+def answer_tokens(text: str, bare: float | None = None) -> list[str]:
     """The tokens that correctness compares: as in SQuAD, without case, punctuation and English articles.
 
     Numbers, dates and times come in one form with their unit, so that "EUR 1,200" and "1200 euros" are equal.
     Chinese, which has no spaces, comes character by character.
+
+    Args:
+        bare: the amount, when the other text is nothing but an amount without a unit. The same one is left as it is
+            written here: "28" is half of "28 days", which would be lost if the days became minutes.
     """
     from ragkit.facts import find_facts
 
@@ -45,7 +49,7 @@ def answer_tokens(text: str) -> list[str]:
     for fact in find_facts(text):
         if fact.kind in ("number", "date", "time") and fact.start >= position:
             tokens += _plain_tokens(text[position:fact.start])
-            tokens += _fact_tokens(fact)
+            tokens += _fact_tokens(fact, bare)
             position = fact.end
     return tokens + _plain_tokens(text[position:])
 
@@ -60,7 +64,7 @@ def token_f1(text: str, gold: str) -> float:
 
     A token that comes twice must be there twice. When one of them has no tokens: 1.0 if both have none, else 0.0.
     """
-    given, wanted = answer_tokens(text), answer_tokens(gold)
+    given, wanted = _tokens_of_both(text, gold)
     if not given or not wanted:
         return float(given == wanted)
     return 2 * _common(given, wanted) / (len(given) + len(wanted))
@@ -68,7 +72,7 @@ def token_f1(text: str, gold: str) -> float:
 
 def token_recall(text: str, gold: str) -> float:
     """Share of ``gold``'s tokens that ``text`` has: whatever else is said with it costs nothing."""
-    given, wanted = answer_tokens(text), answer_tokens(gold)
+    given, wanted = _tokens_of_both(text, gold)
     return _common(given, wanted) / len(wanted) if wanted else float(not given)
 
 
@@ -155,9 +159,21 @@ def _plain_tokens(text: str) -> list[str]:
     return [token for token in _TOKEN.findall(kept) if token not in _ARTICLES]
 
 
-def _fact_tokens(fact: "Fact") -> list[str]:
+def _tokens_of_both(text: str, gold: str) -> tuple[list[str], list[str]]:
+    return answer_tokens(text, _bare_amount(gold)), answer_tokens(gold, _bare_amount(text))
+
+
+def _bare_amount(text: str) -> float | None:
+    """The amount, when the text is nothing else and has no unit."""
+    amounts = [fact.value[0] for fact in _hard_facts(text) if fact.kind == "number" and fact.value[1] is None]
+    return amounts[0] if amounts and len(answer_tokens(text)) == 1 else None
+
+
+def _fact_tokens(fact: "Fact", bare: float | None) -> list[str]:
     if fact.kind == "number":
         amount, unit = fact.value
+        if bare is not None and fact.written == bare:
+            amount = bare
         return [f"{amount:.12g}", *([unit.casefold()] if unit else [])]
     return [fact.kind + " " + "-".join("?" if part is None else str(part) for part in fact.value)]
 

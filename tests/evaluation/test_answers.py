@@ -65,6 +65,15 @@ def test_a_sentence_around_the_answer_costs_f1_and_not_recall():
     assert token_recall(text, gold) == number_match(text, gold) == 1.0
 
 
+@pytest.mark.parametrize(("bare", "with_unit"), [
+    ("28", "28 days"), ("2", "two hours"), ("30", "30 seconds"), ("5", "5 km"), ("150", "150 euros"), ("八百", "八百元"),
+    ("28", "二十八天")])
+def test_an_amount_without_its_unit_is_half_of_it(bare, with_unit):
+    assert token_f1(bare, with_unit) == token_f1(with_unit, bare) == pytest.approx(2 / 3)
+    assert token_recall(bare, with_unit) == 0.5 and exact_match(bare, with_unit) == 0.0
+    assert token_recall(f"{bare} rooms for 8 hours", "8 attempts") == 0.0, "with a word behind it, it is another amount"
+
+
 def test_a_token_that_comes_twice_must_be_there_twice():
     assert token_recall("no", "no no") == 0.5
     assert token_f1("no", "no no") == pytest.approx(2 / 3)
