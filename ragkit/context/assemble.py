@@ -250,6 +250,11 @@ class _Packing:
         for source in sources:
             for warning in source.warnings:
                 yield f"[{source.number}] addresses the machine ({warning.reason}): {warning.text!r}"
+            # A title, too, was written by whoever wrote the document; it stands outside the text that is marked.
+            for part in dict.fromkeys((source.title, *source.heading_path, source.prefix)):
+                for warning in _warnings(part) if part not in source.text else ():
+                    yield (f"the header of [{source.number}] addresses the machine ({warning.reason}): "
+                           f"{warning.text!r}")
 
 
 @lru_cache(maxsize=512)  # the same pieces come back with many questions

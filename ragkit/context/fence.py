@@ -31,8 +31,11 @@ def enclose(sources: "Sequence[Source]") -> tuple[str, str]:
 def free_tag(texts: Sequence[str]) -> str:
     """The tag of which neither the opening nor the closing form occurs in any of the texts.
 
-    What only looks like a tag counts too: capitals, blanks inside it, full-width or invisible characters.
+    What only looks like a tag counts too: capitals, blanks inside it, full-width or invisible characters, marks
+    between the bracket and the name.
     """
+    if isinstance(texts, str):
+        raise TypeError("free_tag takes a list of texts; a single text is [text]")
     plain = "\n".join(_plain(text) for text in texts)
     tag = TAG
     if _occurs(tag, plain):
@@ -47,11 +50,13 @@ def free_tag(texts: Sequence[str]) -> str:
 
 def _plain(text: str) -> str:
     """The text as a model may read it: compatibility forms folded, no capitals, nothing invisible, no blanks."""
-    folded = "".join(unicodedata.normalize("NFKC", text).casefold().split())
-    if folded.isascii():
+    folded = "".join(unicodedata.normalize("NFKD", text).casefold().split())
+    if folded.isascii() and folded.isprintable():
         return folded
-    return "".join(character for character in folded if unicodedata.category(character) != "Cf")
+    # Controls, formats, combining marks and variation selectors; Hangul's fillers are letters, and blank.
+    return "".join(character for character in folded
+                   if unicodedata.category(character)[0] not in "CM" and character not in "\u115f\u1160\u2800")
 
 
 def _occurs(tag: str, plain: str) -> bool:
-    return re.search(rf"<[/\\]?{re.escape(tag)}", plain) is not None
+    return re.search(rf"<\W{{0,3}}{re.escape(tag)}", plain) is not None

@@ -105,6 +105,9 @@ class Context:
         from ragkit.context.instructions import find_instructions
         from ragkit.context.tokens import count_tokens
 
+        for text in texts:
+            if not isinstance(text, str):
+                raise TypeError(f"each text must be a string, not {text!r:.80}; texts in a list are given with a star")
         sources = tuple(Source(number, f"text-{number}", "1", f"text-{number}", text, 0, len(text),
                                warnings=tuple(find_instructions(text)))
                         for number, text in enumerate(texts, start=1))

@@ -52,4 +52,6 @@ def _tokenizer():
 
 def _encodable(text: str) -> str:
     """Half a surrogate pair, which no encoding can write, as the replacement character."""
+    if not isinstance(text, str):
+        raise TypeError(f"tokens are counted in a string, not in {text!r:.80}")
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

