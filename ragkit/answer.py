@@ -1,7 +1,7 @@
 """From evidence to an answer whose citations were checked, or to a refusal with its reason (chapters 05 to 07)."""
 
 import html
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 
@@ -18,7 +18,8 @@ from ragkit.citations import (
 )
 from ragkit.context import Context, assemble_context
 from ragkit.documents import Document, DocumentKey
-from ragkit.generation import NO_ANSWER, BackendUnavailable, Generator, StreamInterrupted
+from ragkit.generation import NO_ANSWER, BackendUnavailable, EmptyAnswer, Generator, StreamInterrupted, TextStream
+from ragkit.hits import below
 from ragkit.refusal import EvidenceGrader, Grade, RefusalReason
 from ragkit.retrieval import RetrievalResult
 from ragkit.settings import Settings
@@ -44,7 +45,8 @@ class Answer:
         generator: who wrote the text; "" when nobody was asked.
         result: candidates and evidence.
         trace: all links, those of ``result`` first.
-        documents: by key, as they were when it was asked; the footnotes show them.
+        documents: those of the sources, by key, as they were when it was asked; the footnotes show them. No others:
+            an answer goes to the asker.
     """
 
     question: str
@@ -65,6 +67,13 @@ class Answer:
     def sentences(self) -> tuple[SentenceVerdict, ...]:
         """The answer's sentences, each with its verdict; none when nothing was written."""
         return self.verification.sentences if self.verification else ()
+
+    @property
+    def refused_by(self) -> str | None:
+        """The link that left nothing to answer with; None when there is an answer."""
+        if not self.refused:
+            return None
+        return next((entry.link for entry in self.trace.links if not entry.count_out), "generate")
 
     @property
     def milliseconds(self) -> dict[str, float]:
@@ -115,17 +124,17 @@ def answer_from(result: RetrievalResult, documents: Mapping[DocumentKey, Documen
         judge: None is the deterministic one.
     """
     answer = Answer(result.query, NO_ANSWER, result.refused, result.refusal_reason, result.explanation, result,
-                    result.trace, documents=documents)
+                    result.trace)
     if answer.refused:
         return answer
     if grader is not None:
         answer = _grade(answer, grader)
         if not answer.grade.sufficient:
-            return _refuse(answer, f"The evidence is graded {answer.grade.score:.3f}, below min_grade "
-                                   f"{answer.grade.min_grade:g}: {'; '.join(answer.grade.reasons)}.")
+            return _refuse(answer, _too_low(answer.grade))
     context, milliseconds = timed(assemble_context, result.evidence, settings.context_tokens, documents=documents,
                                   order=settings.context_order)
-    answer = _add(answer, context.link(milliseconds), context=context)
+    shown = {source.key: documents[source.key] for source in context if source.key in documents}
+    answer = _add(answer, context.link(milliseconds), context=context, documents=shown)
     if not context.sources:
         return _refuse(answer, " ".join(context.notes))
     answer = _verify(_write(answer, generator, fallback), judge)
@@ -146,23 +155,35 @@ def _grade(answer: Answer, grader: EvidenceGrader) -> Answer:
 
 def _write(answer: Answer, generator: Generator, fallback: Generator) -> Answer:
     start = perf_counter()
-    notes: tuple[str, ...] = ()
+    notes: list[str] = []
     try:
-        text, ended = _read(generator, answer)
+        text = _read(generator, answer, notes)
     except (BackendUnavailable, StreamInterrupted) as error:
-        notes = (f"{generator.name} failed ({error}); {fallback.name} answered instead",)
+        notes.append(f"{generator.name} failed ({error}); {fallback.name} answered instead")
         generator = fallback
-        text, ended = _read(fallback, answer)
+        text = _read(fallback, answer, notes)
     sources = len(answer.context)
     cited = len({mark.number for mark in parse_citations(text)} & {source.number for source in answer.context})
     link = LinkTrace("generate", sources, cited, excluded=((NOT_CITED, sources - cited),) if cited < sources else (),
-                     notes=notes + ended, milliseconds=(perf_counter() - start) * 1000)
+                     notes=tuple(notes), milliseconds=(perf_counter() - start) * 1000)
     return _add(answer, link, text=text, generator=generator.name)
 
 
-def _read(generator: Generator, answer: Answer) -> tuple[str, tuple[str, ...]]:
-    with generator.generate(answer.question, answer.context) as stream:
-        return stream.text(), stream.notes
+def _read(generator: Generator, answer: Answer, notes: list[str]) -> str:
+    """The whole text; the stream's notes are added to ``notes``, also when it fails."""
+    given = generator.generate(answer.question, answer.context)
+    if not isinstance(given, Iterable):
+        raise TypeError(f"the generator {generator.name!r} gave {given!r}; give a TextStream, or pieces of text")
+    # Somebody's own generator may be a plain one, with ``yield``.
+    stream = given if isinstance(given, TextStream) else TextStream(lambda _: iter(given))
+    try:
+        with stream:
+            text = stream.text()
+    finally:
+        notes += stream.notes
+    if not text.strip():
+        raise EmptyAnswer(f"{generator.name} gave an empty answer. Ask again, or with another generator.", text)
+    return text
 
 
 def _verify(answer: Answer, judge: SupportJudge | None) -> Answer:
@@ -177,6 +198,13 @@ def _verify(answer: Answer, judge: SupportJudge | None) -> Answer:
 
 def _add(answer: Answer, link: LinkTrace, **changes) -> Answer:
     return replace(answer, trace=Trace((*answer.trace.links, link)), **changes)
+
+
+def _too_low(grade: Grade) -> str:
+    reasons = f": {'; '.join(grade.reasons)}" if grade.reasons else ""
+    if grade.score >= grade.min_grade:  # a grader that goes by something else than its score
+        return f"The grader says that the evidence is not enough{reasons}."
+    return f"The evidence is graded {below(grade.score, grade.min_grade)}, below min_grade {grade.min_grade:g}{reasons}."
 
 
 def _refuse(answer: Answer, explanation: str) -> Answer:

@@ -25,8 +25,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.command == "eval":
             from ragkit.evaluation import command
 
-            return command.run(options)
-        return _ask(options)
+            code = command.run(options)
+        else:
+            code = _ask(options)
+        sys.stdout.flush()  # here, where what goes wrong can still be told
+        return code
+    except BrokenPipeError:  # whoever reads it has enough ("| head"); nothing is left to be said at the exit either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (OSError, ValueError, RuntimeError) as error:
         print(f"ragkit {options.command}: {_sentence(error)}", file=sys.stderr)
         return 2
@@ -49,7 +55,8 @@ def _parser() -> argparse.ArgumentParser:
     ask.add_argument("--embedder", metavar="NAME", help="minilm (default), multilingual, hashing, or a model folder")
     ask.add_argument("--topic", action="append", help="only documents on this topic; may be repeated")
     ask.add_argument("--effective-before", metavar="YYYY-MM-DD", help="what was in force on that day")
-    ask.add_argument("--reader", action="append", default=[], metavar="GROUP", help="a group you belong to")
+    ask.add_argument("--reader", action="append", default=[], metavar="GROUP",
+                     help="a group you belong to; may be repeated")
     ask.add_argument("--evidence", action="store_true", help="show the evidence with its scores")
     ask.add_argument("--trace", action="store_true", help="show what each link did")
     ask.add_argument("--json", action="store_true", help="print JSON")
@@ -76,7 +83,9 @@ def _ask(options: argparse.Namespace) -> int:
                                                          "context_tokens", "generator", "embedder")}
     settings = settings.replace(**{name: value for name, value in changes.items() if value is not None})
     filters = RetrievalFilters(topic=options.topic, effective_before=options.effective_before)
-    if not options.question.strip():
+    # Bytes that are no text come as surrogates, which no tokenizer takes.
+    question = options.question.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    if not question.strip():
         raise ValueError("the question is empty; put it in quotes behind the folder")
     os.environ.setdefault("RAGKIT_PROGRESS", "1" if sys.stderr.isatty() else "0")
 
@@ -85,7 +94,7 @@ def _ask(options: argparse.Namespace) -> int:
     base = KnowledgeBase.from_folder(options.folder, settings)
     for problem in base.load_report.problems:
         print(f"not read: {problem.source}: {problem.reason} ({problem.advice})", file=sys.stderr)
-    answer = base.ask(options.question, filters, reader=options.reader)
+    answer = base.ask(question, filters, reader=options.reader)
     if options.json:
         print(json.dumps(_as_dict(answer, base, options.trace), ensure_ascii=False, indent=2))
         return 0

@@ -163,6 +163,7 @@ class KnowledgeBase:
         Raises:
             ragkit.generation.GenerationError: the generator was set up wrongly, or gave nothing. A server
                 that fails is no error: the extractive generator answers, and the trace says so.
+            TypeError: the generator is none.
         """
         from ragkit.answer import answer_from
 
@@ -186,13 +187,18 @@ class KnowledgeBase:
         return answer
 
     def _generator(self, wanted: "Generator | str | None") -> "Generator":
-        """A name's generator is made once: a local model takes seconds to load."""
+        """A name's generator is made once: a local model takes seconds to load. That of a server is made each time:
+        it costs nothing, and a key or an address set meanwhile must count."""
+        from ragkit.generation import Generator, make_generator
+
         wanted = self.settings.generator if wanted is None else wanted
         if not isinstance(wanted, str):
+            if isinstance(wanted, type) or not isinstance(wanted, Generator):
+                raise TypeError(f"generator ({wanted!r}) must be a name, or an object with a name and generate()")
             return wanted
+        if wanted.partition(":")[0] == "openai":
+            return make_generator(wanted, self.embedder)
         if wanted not in self._generators:
-            from ragkit.generation import make_generator
-
             self._generators[wanted] = make_generator(wanted, self.embedder)
         return self._generators[wanted]
 

@@ -5,7 +5,14 @@ import json
 import pytest
 
 from ragkit.answer import Answer
-from ragkit.generation import NO_ANSWER, BackendUnavailable, RequestRejected, StreamInterrupted, TextStream
+from ragkit.generation import (
+    NO_ANSWER,
+    BackendUnavailable,
+    EmptyAnswer,
+    RequestRejected,
+    StreamInterrupted,
+    TextStream,
+)
 from ragkit.refusal import Grade, RefusalReason
 from tests.fixtures import base, document
 
@@ -143,6 +150,69 @@ def test_a_server_that_fails_leaves_quotes_and_a_note(kb, error, pieces):
     assert not answer.refused and answer.text == f"{CAP} [1]" and answer.generator == "extractive"
     (note,) = [note for note in answer.trace["generate"].notes if "failed" in note]
     assert str(error) in note and "extractive answered instead" in note
+
+
+def test_the_attempts_before_a_failure_are_in_the_trace(kb):
+    class Tries(Scripted):
+        def generate(self, question, context):
+            stream = super().generate(question, context)
+            stream.notes += ("attempt 1 failed (HTTP 500)",)
+            return stream
+
+    answer = kb.ask("What is the hotel cap in Berlin?", generator=Tries(error=BackendUnavailable("down")))
+    first, second = answer.trace["generate"].notes[:2]
+    assert first == "attempt 1 failed (HTTP 500)" and "extractive answered instead" in second
+
+
+@pytest.mark.parametrize("pieces", [(), ("",), (" ", "\n")])
+def test_an_answer_without_text_is_no_refusal(kb, pieces):
+    with pytest.raises(EmptyAnswer, match="scripted gave an empty answer"):
+        ask(kb, *pieces)
+
+
+class Plain:
+    """A generator as somebody writes it who has not read of ``TextStream``."""
+
+    name = "plain"
+
+    def __init__(self, *pieces):
+        self.pieces = pieces
+
+    def generate(self, question, context):
+        yield from self.pieces
+
+
+def test_a_plain_generator_will_do(kb):
+    answer = kb.ask("What is the hotel cap in Berlin?", generator=Plain(CAP, " [1]"))
+    assert (answer.text, answer.generator, answer.refused) == (f"{CAP} [1]", "plain", False)
+    with pytest.raises(TypeError, match="b'bytes'"):
+        kb.ask("What is the hotel cap in Berlin?", generator=Plain(b"bytes"))
+
+
+@pytest.mark.parametrize("wrong", [5, object(), Plain, lambda question, context: "yes"])
+def test_what_is_no_generator_is_told_at_the_door(kb, wrong):
+    for question in ("What is the hotel cap in Berlin?", "zebra stripes"):
+        with pytest.raises(TypeError, match="must be a name, or an object with a name and generate"):
+            kb.ask(question, generator=wrong, min_score=0.2)
+
+
+def test_a_generator_that_gives_nothing_to_read_is_told(kb):
+    class Returns(Plain):
+        def generate(self, question, context):
+            return None
+
+    with pytest.raises(TypeError, match="the generator 'plain' gave None; give a TextStream"):
+        kb.ask("What is the hotel cap in Berlin?", generator=Returns())
+
+
+def test_a_key_that_was_mended_counts_at_the_next_question(kb, monkeypatch):
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    keys = []
+    for key in ("sk-wrong", "sk-right"):
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+        keys.append(kb._generator("openai:m")._key.get_secret_value())
+    assert keys == ["sk-wrong", "sk-right"]
+    assert kb._generator("extractive") is kb._generator("extractive"), "what takes seconds to load is kept"
 
 
 def test_a_request_that_is_wrong_is_raised(kb):

@@ -1,12 +1,15 @@
 """The command line in fresh processes: what it prints, and exit code 2 with one sentence when it cannot be done."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 
 from ragkit import cli
-from tests.fixtures import python
+from tests.fixtures import ROOT, python
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +121,27 @@ def test_settings_come_from_a_file(run, tmp_path):
     shown = run("zebra", "--settings", str(tmp_path / "my.toml"), "--evidence").stdout
     assert shown.startswith("The sources do not say.\nRefused: insufficient_evidence.")
     assert len(re.findall(r"^0\.\d{3}  ", shown, re.MULTILINE)) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="arguments are text there")
+def test_bytes_that_are_no_text_in_the_question(run, place):
+    done = run(os.fsdecode(b"\xff hotel cap in Berlin"), "--embedder", "minilm", "--min-grade", "0")
+    assert (done.returncode, done.stderr.count("Traceback")) == (0, 0), done.stderr
+    assert "140 euros" in done.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a pipe that nobody reads fails in another way there")
+def test_whoever_reads_it_may_leave(place, tmp_path):
+    """As ``| head`` does."""
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as nobody:
+        done = subprocess.run(
+            [sys.executable, "-m", "ragkit", "ask", str(place), "hotel cap", "--embedder", "hashing", "--trace"],
+            stdout=nobody, stderr=subprocess.PIPE, text=True, cwd=ROOT, timeout=300, check=False,
+            env={**os.environ, "RAGKIT_CACHE": str(tmp_path), "RAGKIT_PROGRESS": "0", "PYTHONPATH": str(ROOT)})
+    assert (done.returncode, done.stderr.replace("not read: bad.pdf", "").count("roken")) == (0, 0), done.stderr
+    assert "Exception" not in done.stderr
 
 
 def test_generators_by_name(run, monkeypatch):

@@ -75,12 +75,12 @@ class _Job(threading.Thread):
             yield item
 
     def run(self) -> None:
-        error = None
+        error: BaseException | None = None
         try:
             asyncio.run(self._read())
         except asyncio.CancelledError:
             pass
-        except Exception as caught:
+        except BaseException as caught:  # whatever it is: a reader who was told nothing would wait for ever
             error = caught
         self._items.put(error)
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from ragkit.context import Context
     from ragkit.embedding import Embedder
-    from ragkit.embedding import Embedder
 
 # What a generator answers when the context does not hold the answer. One fixed sentence, so that a refusal
 # can be told from an answer; `verify_citations` counts it as no claim.
@@ -138,6 +137,8 @@ class TextStream:
                 piece = next(self._pieces)
                 if self.closed:  # closed while this thread waited: what came meanwhile is not given
                     raise StopIteration
+                if not isinstance(piece, str):
+                    raise TypeError(f"a generator gave {piece!r} for a piece of text; give a str")
                 self.received += piece
             return piece
         except StopIteration:

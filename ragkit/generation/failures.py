@@ -4,6 +4,7 @@ The ``openai`` package's own errors hold the request, and with it the key in its
 replaced; none of them is kept, not as a cause either.
 """
 
+import datetime
 import email.utils
 import json
 import math
@@ -92,7 +93,7 @@ def explain(error: Exception, endpoint: Endpoint, given: str) -> Failure:
             return Failure(BackendUnavailable(
                 f"{endpoint.base_url} cannot be reached, or closed the connection. Is the server running, and the "
                 "address right?"), "no connection", retry=True)
-        case json.JSONDecodeError() | UnicodeDecodeError():
+        case json.JSONDecodeError() | UnicodeDecodeError() | RecursionError():
             return _ended(Ended("invalid", "an event is not JSON"), endpoint, given)
         case openai.APIError():  # an error event in the stream
             return _in_stream(error, endpoint, given)
@@ -108,7 +109,7 @@ def _ended(ended: Ended, endpoint: Endpoint, given: str) -> Failure:
             advice = ("Raise max_tokens: the model used them up before it wrote." if ended.detail == "length"
                       else "Ask again, or try another model.")
             return Failure(EmptyAnswer(f"{endpoint.model!r} at {where} gave an empty answer "
-                                       f"(finish_reason {ended.detail!r}). {advice}", given), "empty answer")
+                                       f"(finish_reason {endpoint.scrub(ended.detail)!r}). {advice}", given), "empty answer")
         case "cut" if given:
             return Failure(StreamInterrupted(f"The stream from {where} broke off before the answer was complete. "
                                              "Ask again; `partial` holds what had come.", given), "stream cut")
@@ -133,6 +134,10 @@ def _status(error, endpoint: Endpoint) -> Failure:
     if status == 404:
         return Failure(RequestRejected(f"{where} knows no model {endpoint.model!r}, or the address is wrong "
                                        f"(HTTP 404); it usually ends in /v1.{says}"), short)
+    if status < 400:  # it is not followed: the sources would go to a machine that nobody named
+        to = endpoint.scrub(error.response.headers.get("location", "nowhere"))
+        return Failure(RequestRejected(f"{where} sends the request on to {to} (HTTP {status}), and it is not followed. "
+                                       "If you trust that address, give it as the base address, up to /v1."), short)
     if error.code == "insufficient_quota":  # a 429 that waiting does not mend
         return Failure(RequestRejected(f"The account at {where} has no credit left (HTTP {status}).{says}"), short)
     if status in _RETRIED or status >= 500:
@@ -146,7 +151,7 @@ def _status(error, endpoint: Endpoint) -> Failure:
 
 
 def _in_stream(error, endpoint: Endpoint, given: str) -> Failure:
-    says = endpoint.scrub(error.message)
+    says = endpoint.scrub(_words(error.body) or error.message)
     if given:
         return Failure(StreamInterrupted(f"{endpoint.base_url} failed in the middle of the answer. Ask again; "
                                          f"`partial` holds what had come. The server says: {says}", given),
@@ -169,7 +174,9 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         seconds = float(value)
     except ValueError:
         try:
-            seconds = email.utils.parsedate_to_datetime(value).timestamp() - time.time()
-        except ValueError:
+            date = email.utils.parsedate_to_datetime(value)
+            date = date if date.tzinfo else date.replace(tzinfo=datetime.UTC)  # "-0000" is UTC, too
+            seconds = date.timestamp() - time.time()
+        except (ValueError, OverflowError):
             return None
     return None if math.isnan(seconds) else max(0.0, seconds)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragkit.generation.base import ModelUnavailable, RequestRejected, TextStream
+from ragkit.generation.base import NO_ANSWER, ModelUnavailable, RequestRejected, TextStream
 from ragkit.generation.prompt import messages
 
 if TYPE_CHECKING:
@@ -69,11 +69,13 @@ class LocalGenerator:
 
     def generate(self, question: str, context: "Context") -> TextStream:
         """The answer as it is written. Closing the stream stops the model within a step (a fraction of a second).
+        Without sources the model is not asked: the answer is NO_ANSWER.
 
         Raises:
             RequestRejected: prompt and context are longer than the model reads; names both numbers of tokens.
         """
-        return self.complete(messages(question, context, examples=self.examples))
+        chat = messages(question, context, examples=self.examples)
+        return self.complete(chat) if context.sources else TextStream(lambda _: iter((NO_ANSWER,)))
 
     def complete(self, chat: Sequence[dict[str, str]]) -> TextStream:
         """The model's turn after any chat, ``answer_start`` and ``stop`` included; raises as ``generate`` does."""
@@ -170,16 +172,20 @@ def _load(source: str, gguf_file: str | None):
         model = AutoModelForCausalLM.from_pretrained(source, dtype="float32", **given)
     except ImportError as error:
         raise ModelUnavailable(f"loading {source!r} needs a package that is not installed "
-                               f"({str(error).strip().splitlines()[0]}); {INSTALL}") from error
-    except (OSError, ValueError) as error:
-        raise ModelUnavailable(f"the model {source!r} cannot be loaded ({str(error).strip().splitlines()[0]}); give a "
-                               "folder that holds it, or connect once so that it can be fetched") from error
+                               f"({_first_line(error)}); {INSTALL}") from error
+    except Exception as error:  # damaged weights fail in the way of whatever reads them
+        raise ModelUnavailable(f"the model {source!r} cannot be loaded ({_first_line(error)}); give a folder that holds "
+                               "it whole, or connect once so that it can be fetched") from error
     finally:
         modeling_gguf_pytorch_utils.tqdm = bar
     if not tokenizer.chat_template:
         raise ModelUnavailable(f"the model {source!r} has no chat template, so it was not trained to answer; "
                                "give an instruct model")
     return tokenizer, model.eval()
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def _end_tokens(tokenizer, model) -> frozenset[int]:

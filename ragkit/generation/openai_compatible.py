@@ -10,13 +10,14 @@ Sources: OpenAI API reference, "Chat completions, streaming"; RFC 9110, 10.2.3 (
 
 import asyncio
 import ipaddress
+import math
 import os
 import random
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from pydantic import SecretStr
 
@@ -33,6 +34,7 @@ OPENAI_URL = "https://api.openai.com/v1"
 LONGEST_BACKOFF = 8.0  # seconds
 REST_SECONDS = 0.2  # for what comes after the answer; the answer is not held back for it
 LONGEST_WAIT = 60.0  # seconds; a server that asks for more is not waited for
+OWN_FIELDS = ("model", "messages", "stream")  # of the request; no option may change them
 
 
 @dataclass(frozen=True)
@@ -51,12 +53,15 @@ class Timeouts:
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if not value > 0:
-                raise ValueError(f"{name} ({value}) must be more than 0 seconds")
+            if not isinstance(value, (int, float)) or not value > 0:
+                raise ValueError(f"{name} ({value!r}) must be more than 0 seconds")
 
 
 class OpenAIGenerator:
     """Answers written by a language model behind an OpenAI-compatible server (chapter 07).
+
+    A pickle of it goes without the key; who loads it reads OPENAI_API_KEY again. A server that sends the request on
+    to another address is not followed.
 
     Args:
         model: the server's name for it; None reads RAGKIT_LLM_MODEL.
@@ -69,7 +74,8 @@ class OpenAIGenerator:
         options: further fields of the request as the server names them: ``{"seed": 7}``.
 
     Raises:
-        ValueError: no model or key is given, or the key would travel unencrypted without your having said so.
+        ValueError: no model or key is given, the key would travel unencrypted without your having said so, or a
+            value is out of its range.
     """
 
     def __init__(self, model: str | None = None, *, base_url: str | None = None, api_key: str | None = None,
@@ -81,8 +87,15 @@ class OpenAIGenerator:
             raise ValueError("no model is named; give one (OpenAIGenerator('gpt-4o-mini')) or set RAGKIT_LLM_MODEL")
         self.base_url = _checked_url(base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL)
         self._key = _checked_key(api_key, self.base_url)
-        if retries < 0 or backoff < 0:
-            raise ValueError(f"retries ({retries}) and backoff ({backoff}) must be at least 0")
+        if not isinstance(retries, int) or retries < 0:
+            raise ValueError(f"retries ({retries!r}) must be a whole number of at least 0")
+        if not isinstance(backoff, (int, float)) or not 0 <= backoff < math.inf:
+            raise ValueError(f"backoff ({backoff!r}) must be a number of seconds, at least 0")
+        if max_tokens is not None and (not isinstance(max_tokens, int) or max_tokens < 1):
+            raise ValueError(f"max_tokens ({max_tokens!r}) must be a whole number of at least 1, or None")
+        for name in OWN_FIELDS:
+            if name in (options or {}):
+                raise ValueError(f"options may not hold {name!r}: the generator fills in {', '.join(OWN_FIELDS)} itself")
         self.timeouts, self.retries, self.backoff = timeouts, retries, backoff
         fields = {"temperature": temperature, "max_tokens": max_tokens}
         self._fields = {name: value for name, value in fields.items() if value is not None} | dict(options or {})
@@ -90,6 +103,13 @@ class OpenAIGenerator:
 
     def __repr__(self) -> str:
         return f"OpenAIGenerator({self.model!r}, base_url={self.base_url!r})"
+
+    def __getstate__(self) -> dict:
+        return vars(self) | {"_key": None if self._key.get_secret_value() else ""}
+
+    def __setstate__(self, state: dict) -> None:
+        vars(self).update(state)
+        self._key = _checked_key(state["_key"], self.base_url)
 
     def generate(self, question: str, context: "Context") -> TextStream:
         """The model's answer as it comes. Without sources the server is not asked: the answer is NO_ANSWER.
@@ -171,14 +191,15 @@ class OpenAIGenerator:
         if end == "length":
             yield Note(f"the answer was cut at the longest allowed (max_tokens {self._fields.get('max_tokens')})")
         elif end != "stop":
-            yield Note(f"the server ended the answer for another reason: {end}")
+            endpoint = Endpoint(self.base_url, self.model, self._key)
+            yield Note(f"the server ended the answer for another reason: {endpoint.scrub(end)}")
 
     def _client(self) -> "openai.AsyncOpenAI":
         """A client for one request: nothing of it outlives the answer, and closing it closes the connection."""
         import openai
 
         # A proxy of the environment cannot reach this machine's own servers.
-        http = openai.DefaultAsyncHttpxClient(trust_env=False) if _is_local(self.base_url) else None
+        http = openai.DefaultAsyncHttpxClient(trust_env=not _is_local(self.base_url), follow_redirects=False)
         limits = openai.Timeout(None, connect=self.timeouts.connect)  # the others are kept here
         return openai.AsyncOpenAI(api_key=self._key.get_secret_value() or "none", base_url=self.base_url,
                                   timeout=limits, max_retries=0, http_client=http)
@@ -209,6 +230,8 @@ def _read(event: object) -> tuple[str, str]:
     choices = getattr(event, "choices", None) or []
     if not isinstance(event, ChatCompletionChunk) or not all(isinstance(choice, Choice) for choice in choices):
         raise Ended("invalid", "an event is not of the form it should have")
+    # Asked for several answers (options={"n": 2}), a server mixes them in one stream: the first one counts.
+    choices = [choice for choice in choices if not getattr(choice, "index", None)]
     if not choices:
         return "", ""
     text = getattr(getattr(choices[0], "delta", None), "content", None) or ""
@@ -228,19 +251,30 @@ def _whole_characters(text: str) -> tuple[str, str]:
 
 
 def _checked_url(url: str) -> str:
-    parts = urlsplit(url.strip())
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError(f"base_url ({url!r}) must be an address such as http://localhost:11434/v1")
+    url = url.strip()
+    parts = _parts(url)
+    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname or url.split() != [url]:
+        shown = url.partition("?")[0].rpartition("@")[2]  # before and after them a key may stand
+        raise ValueError(f"base_url ({shown!r}) must be an address such as http://localhost:11434/v1")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ValueError(f"base_url must be scheme, host and path only ({parts.scheme}://{parts.hostname}/…); "
                          "a key goes into api_key or OPENAI_API_KEY, where it is kept out of messages")
-    return url.strip().rstrip("/")
+    return url.rstrip("/")
+
+
+def _parts(url: str) -> SplitResult | None:
+    """The parts of an address; None when it is none."""
+    try:
+        parts = urlsplit(url)
+        return parts if parts.port != 0 else None  # the port is only read, and checked, here
+    except ValueError:
+        return None
 
 
 def _checked_key(key: str | None, base_url: str) -> SecretStr:
     given = key is not None
     key = (key if given else os.environ.get("OPENAI_API_KEY", "")).strip()
-    local, plain = _is_local(base_url), base_url.startswith("http:")
+    local, plain = _is_local(base_url), urlsplit(base_url).scheme == "http"
     if not key and not given and not local:
         raise ValueError(f"{base_url} needs a key: set OPENAI_API_KEY, or give api_key='' if it needs none")
     if key and not given and plain and not local:

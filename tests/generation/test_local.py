@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from ragkit.context import Context
-from ragkit.generation import ModelUnavailable, RequestRejected, TextStream, local
+from ragkit.generation import NO_ANSWER, ModelUnavailable, RequestRejected, TextStream, local
 from ragkit.generation.local import CUT, LOOP, LocalGenerator, repeats
 
 TEMPLATE = ("{% for message in messages %}<|{{ message['role'] }}|>{{ message['content'] }}<|end|>{% endfor %}"
@@ -104,6 +104,12 @@ def test_the_answer_to_a_question_is_what_the_model_says_to_the_prompt(folder):
     assert generator.generate(asked, CONTEXT).text() == generator.complete(messages(asked, CONTEXT)).text()
     assert with_examples.generate(asked, CONTEXT).text() == (
         generator.complete(messages(asked, CONTEXT, examples=True)).text())
+
+
+def test_without_sources_the_model_is_not_asked(generator):
+    read = count_steps(generator)
+    assert generator.generate("What may a room cost?", Context.from_texts()).text() == NO_ANSWER
+    assert read == []
 
 
 def test_characters_of_several_tokens_come_whole(generator, monkeypatch):
@@ -260,8 +266,17 @@ def test_without_the_optional_packages_the_way_out_is_said(monkeypatch, absent, 
 
 
 def test_a_folder_without_a_model_is_named(tmp_path):
-    with pytest.raises(ModelUnavailable, match="cannot be loaded .*; give a folder that holds it"):
+    with pytest.raises(ModelUnavailable, match="cannot be loaded .*; give a folder that holds it whole"):
         LocalGenerator(tmp_path)
+
+
+def test_a_model_with_damaged_weights_is_named(folder, tmp_path):
+    import shutil
+
+    copy = shutil.copytree(folder, tmp_path / "damaged")
+    (copy / "model.safetensors").write_bytes(b"half a down")
+    with pytest.raises(ModelUnavailable, match="damaged.* cannot be loaded"):
+        LocalGenerator(copy)
 
 
 def test_a_model_without_a_chat_template_is_refused(folder, tmp_path):

@@ -2,6 +2,7 @@
 
 import email.utils
 import logging
+import pickle
 import threading
 import time
 import traceback
@@ -194,6 +195,14 @@ def test_an_answer_that_says_it_is_done_is_complete_without_the_closing_mark(gen
     assert ask(generator(sends(event("yes", end="stop")))).text() == "yes"
 
 
+def test_of_several_answers_at_once_the_first_is_read(generator):
+    """options={"n": 2}: one event of the one, one of the other."""
+    other = [b'data: {"choices": [{"index": 1, "delta": {"content": "Munich"}}]}\n\n',
+             b'data: {"choices": [{"index": 1, "delta": {}, "finish_reason": "stop"}]}\n\n']
+    parts = [event("Ber"), other[0], event("lin"), other[1], event("."), event(end="stop"), DONE]
+    assert list(ask(generator(sends(*parts), options={"n": 2}))) == ["Ber", "lin", "."]
+
+
 # ---- refused ----
 
 @pytest.mark.parametrize("reply, words", [
@@ -206,6 +215,14 @@ def test_an_answer_that_says_it_is_done_is_complete_without_the_closing_mark(gen
 def test_what_trying_again_cannot_mend_is_not_tried_again(generator, server, reply, words):
     error = failure(generator(reply), RequestRejected)
     assert words in str(error)
+    assert len(server.calls) == 1
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_the_sources_do_not_go_where_a_server_sends_them(generator, server, status):
+    elsewhere = f"http://localhost:{server.server_address[1]}/v1/chat/completions"
+    error = failure(generator(fails(status, Location=elsewhere), says("from elsewhere")), RequestRejected)
+    assert elsewhere in str(error) and "not followed" in str(error)
     assert len(server.calls) == 1
 
 
@@ -258,7 +275,8 @@ def test_a_server_that_asks_for_an_hour_is_not_waited_for(generator, server):
     assert len(server.calls) == 1
 
 
-@pytest.mark.parametrize("value", ["soon", "nan", "-5"])
+@pytest.mark.parametrize("value", ["soon", "nan", "-5", "Fri, 31 Dec 1999 23:59:59 -0000",
+                                   "Fri, 31 Dec 9999 23:59:59 -9959"])
 def test_a_wait_that_makes_no_sense_is_ignored(generator, server, value):
     started = time.monotonic()
     assert ask(generator(fails(429, Retry_After=value), says("yes"))).text() == "yes"
@@ -357,6 +375,17 @@ def test_an_error_in_the_stream(generator, server):
     assert error.partial == "In" and "out of memory" in str(error)
 
 
+def test_an_error_in_the_stream_may_be_words_only(generator):
+    """As Ollama sends it."""
+    broken = b'data: {"error": "out of memory"}\n\n'
+    assert "says: out of memory" in str(failure(generator(sends(event("In"), broken)), StreamInterrupted))
+
+
+def test_an_event_of_endless_depth_is_none(generator):
+    deep = b"data: " + b"[" * 200_000 + b"\n\n"
+    assert "not JSON" in str(failure(generator(sends(event("In"), deep)), InvalidResponse))
+
+
 def test_an_error_in_the_stream_before_the_first_text_is_tried_again(generator, server):
     broken = b'data: {"error": {"message": "overloaded"}}\n\n'
     assert ask(generator(sends(broken), says("yes"))).text() == "yes"
@@ -436,6 +465,32 @@ def test_the_package_says_where_it_asks_but_not_with_what(generator):
     assert "[key] is not welcome" in str(error)
 
 
+@pytest.mark.parametrize("text", ["", "yes"])
+def test_a_server_that_repeats_the_key_as_the_reason_of_the_end(generator, text):
+    made = generator(says(text, end=f"stop, says\n{KEY} {'x' * 999}"))
+    if not text:
+        assert "[key]" in str(failure(made, EmptyAnswer))
+        return
+    stream = ask(made)
+    (note,) = (stream.text(), stream.notes)[1]
+    assert "[key]" in note and KEY not in note and "\n" not in note and len(note) < 400
+
+
+def test_a_pickle_goes_without_the_key(bare):
+    bare.setenv("OPENAI_API_KEY", "sk-of-the-loader")
+    made = OpenAIGenerator("m", api_key=KEY, retries=7)
+    kept = pickle.dumps(made)
+    assert KEY.encode() not in kept
+    again = pickle.loads(kept)
+    assert (again.name, again.base_url, again.retries) == (made.name, made.base_url, 7)
+    assert again._key.get_secret_value() == "sk-of-the-loader"
+    without = pickle.loads(pickle.dumps(OpenAIGenerator("m", base_url="https://example.org/v1", api_key="")))
+    assert without._key.get_secret_value() == "", "a server that was to get no key gets none"
+    bare.delenv("OPENAI_API_KEY")
+    with pytest.raises(ValueError, match="OPENAI_API_KEY"):
+        pickle.loads(kept)
+
+
 # ---- at the door ----
 
 @pytest.fixture
@@ -458,9 +513,10 @@ def test_another_machine_needs_a_key_or_a_word(bare):
 
 def test_the_key_of_the_environment_does_not_travel_unencrypted(bare):
     bare.setenv("OPENAI_API_KEY", KEY)
-    with pytest.raises(ValueError, match="unencrypted") as caught:
-        OpenAIGenerator("m", base_url="http://example.org/v1")
-    assert KEY not in str(caught.value)
+    for url in ("http://example.org/v1", "HTTP://example.org/v1"):
+        with pytest.raises(ValueError, match="unencrypted") as caught:
+            OpenAIGenerator("m", base_url=url)
+        assert KEY not in str(caught.value)
     OpenAIGenerator("m", base_url="http://example.org/v1", api_key=KEY)
     OpenAIGenerator("m", base_url="http://localhost:11434/v1")
 
@@ -473,18 +529,34 @@ def test_a_key_that_cannot_be_sent_is_told_without_showing_it(bare, key):
 
 
 @pytest.mark.parametrize("url", ["localhost:11434", "ftp://x/v1", "https://user:pass@example.org/v1",
-                                 "https://x/v1?key=1"])
+                                 "https://x/v1?key=pass", "localhost:1/v1?key=pass", "pass@localhost:1/v1",
+                                 "http://localhost:99999/v1", "http://[::1/v1", "http://local host/v1"])
 def test_a_base_address_that_is_none(bare, url):
     with pytest.raises(ValueError, match="base_url") as caught:
         OpenAIGenerator("m", base_url=url, api_key=KEY)
     assert "pass" not in str(caught.value)
+    assert "http" in str(caught.value)
 
 
-@pytest.mark.parametrize("arguments", [{"retries": -1}, {"backoff": -0.1}])
-def test_numbers_out_of_range(bare, arguments):
-    with pytest.raises(ValueError, match="-"):
-        OpenAIGenerator("m", api_key=KEY, **arguments)
-    with pytest.raises(ValueError, match="first_token"):
-        Timeouts(first_token=0)
+@pytest.mark.parametrize(("name", "value"), [
+    ("retries", -1), ("retries", 1.5), ("retries", "2"), ("backoff", -0.1), ("backoff", float("nan")),
+    ("backoff", None), ("max_tokens", 0), ("max_tokens", "many")])
+def test_numbers_out_of_range(bare, name, value):
+    with pytest.raises(ValueError) as caught:
+        OpenAIGenerator("m", api_key=KEY, **{name: value})
+    assert f"{name} ({value!r})" in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [0, -1, float("nan"), None, "5"])
+def test_a_time_limit_that_is_none(value):
+    with pytest.raises(ValueError) as caught:
+        Timeouts(first_token=value)
+    assert f"first_token ({value!r})" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["model", "messages", "stream"])
+def test_an_option_cannot_change_what_the_generator_stands_for(bare, name):
+    with pytest.raises(ValueError, match=f"options may not hold '{name}'"):
+        OpenAIGenerator("m", api_key=KEY, options={name: None})
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from ragkit.embedding import HashingEmbedder
 from ragkit.generation import ExtractiveGenerator, GenerationError, OpenAIGenerator, TextStream, make_generator
+from ragkit.generation.background import read_in_background
 
 
 class Producer:
@@ -114,6 +115,28 @@ def test_an_error_reaches_the_reader_and_closes(error):
     assert caught.value is error
     assert stream.closed and stream.received == "a" and (producer.wakes, producer.ends) == (1, 1)
     assert list(stream) == []
+
+
+@pytest.mark.parametrize("piece", [b"x", None, 5])
+def test_a_piece_that_is_no_text_is_named(piece):
+    producer = Producer("a", piece)
+    stream = TextStream(producer)
+    with pytest.raises(TypeError) as caught:
+        stream.text()
+    assert repr(piece) in str(caught.value) and (stream.received, producer.ends) == ("a", 1)
+
+
+def test_whatever_ends_the_source_in_the_background_the_reader_is_told():
+    async def source():
+        yield "a"
+        raise SystemExit(3)
+
+    stream = TextStream(lambda stream: read_in_background(source, stream))
+    thread, got = reading(stream)
+    thread.join(5)
+    alive = thread.is_alive()
+    stream.close()
+    assert not alive and got[0] == "a" and isinstance(got[1], SystemExit)
 
 
 def test_an_interrupt_is_not_swallowed_by_a_close():
