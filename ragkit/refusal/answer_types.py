@@ -47,6 +47,7 @@ _PLACE = _any_of("""rooms? floor building offices? desk lab warehouse portal fol
 _REASON = _any_of("""because since so due reason causes? caused as means therefore avoid otherwise for to results?
     resulted led leads?""")
 _CAPITALISED = r"(?-i:(?<=[\w,;(] )[A-Z][a-z]+)"
+_FAR = ".{0,300}"  # as far as a question goes on; without an end the search would take time by the square of the length
 _COSTS = _any_of("cost costs price prices priced fee fees charge charged charges spend spent pay pays paid worth earn")
 _AUXILIARY = r"(?:do|does|did|is|are|was|were|be|can|could|may|might|must|should|shall|will|would|has|have|had|'s)"
 _PREPOSITION = (r"(?:for|in|on|at|to|with|from|by|when|if|than|into|after|before|during|under|between|that|which|who|"
@@ -89,9 +90,10 @@ ANSWER_TYPES = (
           rf"\bhow (?:much|many) (?:time|notice|{_PERIOD})", rf"{_WHEN}|{_any_of('per every each')}",
           "多久|多长时间|几(?:天|年|小时|个月|分钟)|多少(?:天|年|小时|分钟)", _WHEN_ZH),
     _type(MONEY,
-          rf"\bhow (?:much|expensive)\b(?=.*{_COSTS})|\bhow (?:expensive|much money)|\bhow much (?:is|are|was|were)\b|"
-          r"\bwhat\b.*\b(?:costs?|price|fee|fare|fine|salary|mileage rate|budget)\b|"
-          r"\bwhat (?:do|does|did) .*\bcharge|^(?:list )?price of\b",
+          rf"\bhow (?:much|expensive)\b(?={_FAR}{_COSTS})|\bhow (?:expensive|much money)|"
+          rf"\bhow much (?:is|are|was|were)\b|"
+          rf"\bwhat\b{_FAR}\b(?:costs?|price|fee|fare|fine|salary|mileage rate|budget)\b|"
+          rf"\bwhat (?:do|does|did) {_FAR}\bcharge|^(?:list )?price of\b",
           _MONEY, "多少(?:钱|元)|价格|费用是", _MONEY_ZH),
     _type("a year", r"\b(?:what|which) year\b", rf"{_START}[12]\d{{3}}{_END}", "哪一?年"),
     _type("a date or time",
@@ -101,7 +103,7 @@ ANSWER_TYPES = (
     _type("a number", r"\bhow (?:many|much|far|heavy|tall|high|large|big|deep|wide|hot|cold|loud|thick)\b", _NUMBER,
           "多少|几[个人名次台套张份件层]", _NUMBER_ZH),
     _type("a person's name",
-          r"\bwho (?:is|was|are|were) (?:the|our)\b|\bwhat(?:'s|’s| is| was) (?:the )?.*\bname\b",
+          rf"\bwho (?:is|was|are|were) (?:the|our)\b|\bwhat(?:'s|’s| is| was) (?:the )?{_FAR}\bname\b",
           r"(?-i:[A-Z][\w.]+ (?:(?:de|la|von|van|of) )*[A-Z][a-z]+|[A-Z]\w+ (?:team|desk|department))"),
     _type("a person or a role",
           r"\b(?:who|whom|whose)\b|\b(?:what|which) (?:person|team|manager|department|role)\b",
@@ -154,10 +156,9 @@ def keywords(question: str) -> list[Word]:
     Left out is what asks: "how long", and "cost" where an amount of money is asked for, which an answer gives
     without the word. A question of such words alone keeps them.
     """
-    asking = [match.span() for match in _CUE.finditer(question)]
+    asking = {position for match in _CUE.finditer(question) for position in range(*match.span())}
     kind = expected_answer(question)
     idle = _COST_WORDS if kind is not None and kind.name == MONEY else frozenset()
     all_of_it = [word for word in words(question) if word.is_content]
-    kept = [word for word in all_of_it if word.text.lower() not in idle
-            and not any(start <= word.start < end for start, end in asking)]
+    kept = [word for word in all_of_it if word.text.lower() not in idle and word.start not in asking]
     return list({word.stem: word for word in kept or all_of_it}.values())

@@ -7,12 +7,12 @@ over the nine signals of ``ragkit.refusal.signals``; each signal's contribution 
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from ragkit.embedding import Embedder, make_embedder
-from ragkit.hits import Hit
+from ragkit.hits import Hit, below
 from ragkit.refusal.signals import measure
 from ragkit.refusal.weights import weights_for
 
@@ -64,7 +64,8 @@ class Grade:
     def __str__(self) -> str:
         """A small table: the base and one line a signal. The last column of numbers adds up to the log-odds."""
         verdict = "sufficient" if self.sufficient else "insufficient"
-        lines = [f"{verdict}: {self.score:.3f} (min_grade {self.min_grade:g})"]
+        score = f"{self.score:.3f}" if self.sufficient else below(self.score, self.min_grade)
+        lines = [f"{verdict}: {score} (min_grade {self.min_grade:g})"]
         if self.signals:
             lines.append(f"  {'base':<12}       {self.base:+5.2f}")
         lines += [f"  {signal.name:<12} {signal.value:4.2f}  {signal.contribution:+5.2f}  {signal.lack}".rstrip()
@@ -97,6 +98,9 @@ class SignalGrader:
     def __init__(self, embedder: Embedder | None = None, *, min_grade: float = MIN_GRADE):
         if isinstance(min_grade, bool) or not isinstance(min_grade, (int, float)) or not 0 <= min_grade <= 1:
             raise ValueError(f"min_grade ({min_grade!r}) must lie in [0, 1]")
+        if embedder is not None and not hasattr(embedder, "encode_passages"):
+            raise TypeError(f"embedder ({embedder!r}) must be an object that encodes, such as "
+                            "make_embedder('minilm'), or None")
         self.min_grade = min_grade
         self._embedder = embedder
 
@@ -104,9 +108,10 @@ class SignalGrader:
         """Measure the signals and add them up; evidence without a word in it is graded 0.
 
         Raises:
+            TypeError: evidence that is no list of hits or texts.
             ValueError: a blank question.
         """
-        _check(question, evidence)
+        evidence = _checked(question, evidence)
         embedder = make_embedder("minilm") if self._embedder is None else self._embedder
         measures, best = measure(question, evidence, embedder)
         if not measures:
@@ -163,10 +168,11 @@ class LlmGrader:
         """One call; none when there is nothing to read.
 
         Raises:
+            TypeError: evidence that is no list of hits or texts.
             ValueError: a blank question.
             MalformedVerdict: a reply that is not the JSON asked for; shows the reply.
         """
-        _check(question, evidence)
+        evidence = _checked(question, evidence)
         texts = [piece if isinstance(piece, str) else f"{piece.chunk.prefix}\n{piece.chunk.text}".strip()
                  for piece in evidence]
         if not any(text.strip() for text in texts):
@@ -190,8 +196,14 @@ def _verdict(reply: str) -> tuple[bool, str]:
     return verdict["sufficient"], verdict["reason"].strip()
 
 
-def _check(question: str, evidence: Sequence[Hit | str]) -> None:
+def _checked(question: str, evidence: Sequence[Hit | str]) -> list[Hit | str]:
     if not isinstance(question, str) or not question.strip():
         raise ValueError(f"the question is empty ({question!r}); ask something")
-    if isinstance(evidence, str):
-        raise TypeError(f"evidence ({evidence[:40]!r}) must be a list of hits or texts; put it in a list")
+    if isinstance(evidence, str) or not isinstance(evidence, Iterable):
+        raise TypeError(f"evidence ({evidence!r:.60}) must be a list of hits or texts; put it in a list"
+                        + ("" if not hasattr(evidence, "evidence") else ", or give the result's .evidence"))
+    pieces = list(evidence)
+    for position, piece in enumerate(pieces):
+        if not isinstance(piece, (Hit, str)):
+            raise TypeError(f"evidence[{position}] ({piece!r:.60}) must be a hit or a text")
+    return pieces

@@ -165,7 +165,9 @@ def _measure(name: str, missing: list[str], count: int, lack: str) -> Measure:
 
 
 def _stems(around: list[Passage]) -> set[str]:
-    return {word.stem for passage in around for word in words(_whole(passage))}
+    # Line by line and each once: what stands beside a passage stands beside the next ones too.
+    lines = {line for passage in around for line in _whole(passage).split("\n")}
+    return {word.stem for line in lines for word in words(line)}
 
 
 def _whole(passage: Passage) -> str:

@@ -3,6 +3,7 @@
 import pytest
 
 from ragkit.refusal.answer_types import ANSWER_TYPES, expected_answer, focus, keywords
+from tests.fixtures import processor_seconds
 
 
 def kind(question: str) -> str | None:
@@ -88,3 +89,11 @@ def test_keywords_leave_out_what_asks_but_never_everything():
         "access", "token", "last"]
     assert [word.text for word in keywords("What does a permit cost?")] == ["permit"]
     assert [word.text for word in keywords("How much?")] == ["much"]
+
+
+@pytest.mark.parametrize("piece", ["what is the ", "how much ", "what do you ", "How much is a permit ", "多少"])
+def test_time_is_linear_in_the_length_of_the_question(piece):
+    def seconds(repeats):
+        return processor_seconds(lambda: [read(piece * repeats) for read in (expected_answer, focus, keywords)])
+
+    assert seconds(2000) < 10 * seconds(500) + 0.1

@@ -9,12 +9,12 @@ from ragkit.chunking import Chunk
 from ragkit.embedding import HashingEmbedder
 from ragkit.hits import Hit
 from ragkit.knowledge_base import KnowledgeBase
-from ragkit.refusal import EvidenceGrader, LlmGrader, SignalGrader, grade_evidence
+from ragkit.refusal import EvidenceGrader, Grade, LlmGrader, SignalGrader, grade_evidence
 from ragkit.refusal.grading import MalformedVerdict
 from ragkit.refusal.signals import measure, passages
 from ragkit.refusal.weights import weights_for
 from ragkit.settings import Settings
-from tests.fixtures import document, minilm
+from tests.fixtures import document, minilm, processor_seconds
 
 HASHING = HashingEmbedder(256)
 PARKING = ("A parking permit in Hamburg costs 40 euros a month. It is ordered from the reception. "
@@ -134,7 +134,9 @@ def test_the_threshold_is_inclusive():
     score = grade_evidence("How much is a permit?", [PARKING], embedder=HASHING).score
     assert grade_evidence("How much is a permit?", [PARKING], embedder=HASHING, min_grade=score).sufficient
     above = math.nextafter(score, 1)
-    assert not grade_evidence("How much is a permit?", [PARKING], embedder=HASHING, min_grade=above).sufficient
+    missed = grade_evidence("How much is a permit?", [PARKING], embedder=HASHING, min_grade=above)
+    assert not missed.sufficient
+    assert str(Grade(0.4998, False, 0.5)) == "insufficient: 0.4998 (min_grade 0.5)", "not 0.500"
 
 
 def test_reasons_come_by_weight_and_say_what_is_amiss():
@@ -176,6 +178,40 @@ def test_bad_input_is_an_error(grader):
         grader.grade(" ", [PARKING])
     with pytest.raises(TypeError, match="put it in a list"):
         grader.grade("What?", PARKING)
+
+
+@pytest.mark.parametrize("grader", [SignalGrader(HASHING), LlmGrader(lambda prompt: "never asked")])
+@pytest.mark.parametrize(("evidence", "message"), [
+    (None, r"evidence \(None\) must be a list"), (7, r"evidence \(7\) must be a list"),
+    ([PARKING, None], r"evidence\[1\] \(None\) must be a hit or a text"),
+    ([[PARKING]], r"evidence\[0\] .* must be a hit or a text"), ([b"text"], r"evidence\[0\] \(b'text'\)")])
+def test_what_is_no_evidence_is_named(grader, evidence, message):
+    with pytest.raises(TypeError, match=message):
+        grader.grade("How much?", evidence)
+
+
+def test_a_whole_result_is_told_where_its_evidence_is(kb):
+    result = kb.retrieve("How early must I book a flight?")
+    with pytest.raises(TypeError, match="or give the result's .evidence"):
+        grade_evidence("How early must I book a flight?", result, embedder=HASHING)
+
+
+def test_an_embedder_by_name_is_refused_with_the_way_out():
+    with pytest.raises(TypeError, match=r"embedder \('minilm'\) must be an object that encodes, such as make_embedder"):
+        SignalGrader("minilm")
+
+
+def test_any_kind_of_list_is_read():
+    expected = grade_evidence("How much is a permit?", [PARKING, "Other."], embedder=HASHING)
+    assert grade_evidence("How much is a permit?", iter((PARKING, "Other.")), embedder=HASHING) == expected
+
+
+def test_many_headings_take_time_by_their_number():
+    def seconds(count):
+        text = "".join(f"# Part {number}\n\nIt says {number}.\n\n" for number in range(count))
+        return processor_seconds(lambda: values("What does part 7 say?", text), repeats=2)
+
+    assert seconds(800) < 10 * seconds(200) + 0.1
 
 
 @pytest.mark.parametrize("value", [-0.1, 1.1, math.nan, "0.5", True])
