@@ -3,9 +3,10 @@
     python course.py local-llm
     python tools/record_answers.py data/recorded_answers.jsonl
 
-Writes one answer a line, as `ragkit.recorded` reads it. Labels are made by hand, afterwards. An answer that comes
-out as it stands in the file already keeps its labels; another has sentences with the label "to do", which
-the loader refuses. An interrupted run goes on where it stopped. Greedy reading gives the same text again
+Writes one answer a line, as `ragkit.recorded` reads it. Labels are made by hand, afterwards. The model is asked
+again where prompt, sources or settings are others than in the file. An answer that comes out as it stands there keeps
+its labels; another has sentences with the label "to do", which the loader refuses. An interrupted run goes on
+where it stopped. Greedy reading gives the same text again
 with the same packages on the same kind of processor; elsewhere a rounding may tip a word.
 """
 
@@ -100,27 +101,39 @@ def sources(context: Context) -> list[dict]:
     return rows
 
 
-def record(generators: dict, recipe: str, question: Question, context: Context, weights: str) -> dict:
-    """Ask, and describe all of it; the sentences are still to be labelled."""
+def describe(generator: local.LocalGenerator, recipe: str, question: Question, context: Context, weights: str) -> dict:
+    """What is asked, and with which settings: a row of the file up to the answer."""
     prompt = RECIPES[recipe].prompt
-    generator = generators[prompt]
-    sent = chat(prompt, question.question, context)
-    stream = generator.complete(sent)
-    answer = stream.text()
-    finish = "stop" if not stream.notes else "loop" if local.LOOP in stream.notes else "length"
-    return {
+    row = {
         "id": f"{recipe}-{question.id}", "question_id": question.id, "question": question.question, "prompt": prompt,
         "settings": {
             "model": generator.name.removeprefix("local:"), "weights_sha256": weights, "temperature": 0,
             "max_tokens": MAX_TOKENS, "answer_start": generator.answer_start, "stop": list(generator.stop),
             "threads": THREADS, "transformers": version("transformers"), "torch": version("torch").split("+")[0],
         },
-        "messages_sha256": digest(sent), "budget": context.budget, "tokens": context.tokens,
-        "sources": sources(context), "answer": answer, "finish": finish,
-        "sentences": [{"start": sentence.start, "end": sentence.end, "label": "to do", "note": "",
-                       "cited": sorted({mark.number for mark in sentence.marks}), "correct_sources": []}
-                      for sentence in answer_sentences(answer)],
+        "messages_sha256": digest(chat(prompt, question.question, context)), "budget": context.budget,
+        "tokens": context.tokens, "sources": sources(context),
     }
+    return json.loads(json.dumps(row))  # as it will be read again
+
+
+def is_current(known: dict | None, row: dict) -> bool:
+    """Whether an answer that is known was given to just what is asked now."""
+    return known is not None and all(known[name] == value for name, value in row.items())
+
+
+def record(generator: local.LocalGenerator, sent: list[dict[str, str]], row: dict, known: dict | None) -> dict:
+    """Ask, and complete the row. The sentences are still to be labelled, save when the known answer to the same
+    sources comes out again."""
+    stream = generator.complete(sent)
+    answer = stream.text()
+    finish = "stop" if not stream.notes else "loop" if local.LOOP in stream.notes else "length"
+    sentences = [{"start": sentence.start, "end": sentence.end, "label": "to do", "note": "",
+                  "cited": sorted({mark.number for mark in sentence.marks}), "correct_sources": []}
+                 for sentence in answer_sentences(answer)]
+    if known is not None and (known["answer"], known["sources"]) == (answer, row["sources"]):
+        sentences = known["sentences"]
+    return row | {"answer": answer, "finish": finish, "sentences": sentences}
 
 
 def digest(sent: list[dict[str, str]]) -> str:
@@ -163,9 +176,12 @@ def main() -> int:
     chosen = choose(questions, fits)
     with unfinished.open("a", encoding="utf-8") as file:
         for number, (recipe, question) in enumerate(chosen, 1):
-            context, row = context_of(recipe, question), known.get(f"{recipe}-{question.id}")
-            if row is None or row["sources"] != json.loads(json.dumps(sources(context))):
-                row = known[f"{recipe}-{question.id}"] = record(generators, recipe, question, context, weights)
+            context, prompt = context_of(recipe, question), RECIPES[recipe].prompt
+            asked = describe(generators[prompt], recipe, question, context, weights)
+            row = known.get(asked["id"])
+            if not is_current(row, asked):
+                sent = chat(prompt, question.question, context)
+                row = known[asked["id"]] = record(generators[prompt], sent, asked, row)
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
                 file.flush()
             print(f"{number}/{len(chosen)} {row['id']} {row['finish']}: {row['answer']!r}", file=sys.stderr)

@@ -11,6 +11,7 @@ import pytest
 import ragkit as rk
 from ragkit.citations import parse_citations
 from ragkit.citations.sentences import answer_sentences
+from ragkit.context import Context
 from ragkit.generation.prompt import messages
 from ragkit.recorded import LABELS, PROMPTS, load_recorded
 
@@ -104,6 +105,49 @@ def test_the_chat_that_was_sent_can_be_made_again(recorded):
         assert tool["digest"](sent) == answer.messages_sha256, answer.id
         if answer.prompt in ("marked", "plain"):
             assert sent == messages(answer.question, answer.context, examples=True)
+
+
+class Says:
+    """A model that says what it is told."""
+
+    name, answer_start, stop = "local:m", "", ()
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def complete(self, sent):
+        from ragkit.generation import TextStream
+
+        return TextStream(lambda stream: iter([self.answer]))
+
+
+def test_a_changed_prompt_is_asked_again_and_only_the_same_answer_keeps_its_labels():
+    tool = runpy.run_path(str(ROOT / "tools" / "record_answers.py"))
+    question, context = rk.load_questions()[0], Context.from_texts("A room costs 150 euros.")
+    asked = tool["describe"](Says(""), "plain", question, context, "0")
+    old = tool["record"](Says("It is 150 [1]."), [], asked, None)
+    assert [sentence["label"] for sentence in old["sentences"]] == ["to do"]
+    old["sentences"][0]["label"] = "supported"
+    assert tool["is_current"](old, asked) and not tool["is_current"](None, asked)
+    for changed in ({"messages_sha256": "of another prompt"}, {"sources": []},
+                    {"settings": asked["settings"] | {"threads": 9}}):
+        assert not tool["is_current"](old, asked | changed), changed
+    again = tool["record"](Says("It is 150 [1]."), [], asked | {"messages_sha256": "1"}, old)
+    assert again == old | {"messages_sha256": "1"}
+    other = tool["record"](Says("It is 160 [1]."), [], asked, old)
+    assert [sentence["label"] for sentence in other["sentences"]] == ["to do"]
+    elsewhere = tool["record"](Says("It is 150 [1]."), [], asked | {"sources": []}, old)
+    assert [sentence["label"] for sentence in elsewhere["sentences"]] == ["to do"], "the numbers mean other sources"
+
+
+def test_the_rows_of_the_file_have_the_form_that_the_tool_writes():
+    tool = runpy.run_path(str(ROOT / "tools" / "record_answers.py"))
+    rows = tool["rows_of"](rk.data_path("recorded_answers.jsonl"))
+    question = rk.load_questions()[0]
+    made = tool["record"](Says("Yes."), [], tool["describe"](Says(""), "plain", question, Context.from_texts("x"), "0"),
+                          None)
+    assert {tuple(row) for row in rows} == {tuple(made)}
+    assert {tuple(row["settings"]) for row in rows} == {tuple(made["settings"])}
 
 
 def test_the_given_start_is_in_the_answer(recorded):
