@@ -236,7 +236,9 @@ class _Packing:
 
     def _notes(self, sources: Sequence[Source]):
         pieces = [piece for piece in self.pieces if piece.source.text.strip()]
-        if pieces and not sources:
+        if self.pieces and not pieces:
+            yield "the evidence has no text"
+        elif pieces and not sources:
             forms = [form for piece in pieces for form in (piece, *piece.windows(self.documents)[:1])]
             smallest = min(self.count(self._write([form])[1]) for form in forms)
             yield f"a budget of {self.budget} tokens holds no source; {smallest} would hold one"

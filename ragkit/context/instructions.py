@@ -52,9 +52,9 @@ def _pattern(*alternatives: str) -> re.Pattern[str]:
 _ANSWER = r"(?:answers?|repl(?:y|ies)|responses?|outputs?|messages?|summary|summaries|translations?|completions?)"
 _UP_TO_4_WORDS = r"(?:\W+\w+){0,4}?\W+"
 
-_IGNORE = (r"\b(?:ignore|disregard|forget|override|bypass|do not follow|don't follow)")
+_IGNORE = r"\b(?:ignore|disregard|forget|override|bypass|do not follow|don't follow)"
 _BEFORE = r"(?:previous|prior|above|preceding|earlier|foregoing|all|any|your|system|initial|original|other)"
-_ZH_IGNORE = (r"(?<!不)(?<!不[要得能可])(?<!勿)(?<!别)(?:忽略|无视|忘记|忘掉)|(?:不要|不必|请勿|請勿|切勿|别)(?:理会|理會|遵守|遵循)")
+_ZH_IGNORE = r"(?<!不)(?<!不[要得能可])(?<!勿)(?<!别)(?:忽略|无视|忘记|忘掉)|(?:不要|不必|请勿|請勿|切勿|别)(?:理会|理會|遵守|遵循)"
 _ZH_BEFORE = r"(?:以上|上述|之前|先前|此前|上面|前面|所有|一切|全部|任何|你的|系统|系統|原有)"
 _ZH_RULES = r"(?:指令|指示|提示|要求|[设設]定|[规規][则則]|[说說]明|[内內]容|[对對][话話]|文[档檔]|任[务務])"
 
@@ -119,7 +119,8 @@ _ANYWHERE = (
         r"(?:发送|上传|提交|转发)[^。！？\n]{0,20}(?:对话|聊天记录|密码|密钥|口令)[^。！？\n]{0,20}(?:https?://|www\.)")),
     Signal("dictates the answer", 0.5, _pattern(
         r"\b(?:reply|respond|answer|output|say)(?: to (?:every|any|all) \w+)?(?: with)? "
-        r"(?:only|just|nothing but|exactly|solely)\b(?! (?:to|if|when|after|by|in|the (?:questions?|fields?|parts?))\b)",
+        r"(?:only|just|nothing but|exactly|solely)\b"
+        r"(?! (?:to|if|when|after|by|in|the (?:questions?|fields?|parts?))\b)",
         r"\b(?:print|return) (?:nothing but|(?:only|just|exactly|solely) (?:['\"“]|the (?:word|phrase|sentence)))",
         r"\b(?:only|always) (?:reply|respond|answer|output|say)\b(?! (?:to|within|by|promptly|in (?:writing|time))\b)",
         r"\b(?:just|simply) (?:reply|respond|answer|output|say) (?:with|that|yes|no)\b",

@@ -44,7 +44,10 @@ def messages(question: str, context: "Context", *, examples: bool = False) -> li
 
     Raises:
         ValueError: a blank question.
+        TypeError: a question that is no text.
     """
+    if not isinstance(question, str):
+        raise TypeError(f"the question must be a string, not {question!r:.80}")
     if not question.strip():
         raise ValueError("the question is blank; give one with words in it")
     turns = [{"role": "system", "content": f"{_RULES}\n{_DATA.format(tag=context.tag)}"}]

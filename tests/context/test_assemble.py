@@ -261,7 +261,7 @@ def test_a_piece_without_text_is_no_source():
     blank = piece(document("blank", " \n x"), 0, 2)
     context = assemble_context([blank, whole(FOX)])
     assert [source.document_id for source in context] == ["fox"] and reasons(context) == ["empty"]
-    assert assemble_context([blank]).notes == ()
+    assert assemble_context([blank]).notes == ("the evidence has no text",)
 
 
 def test_best_at_both_ends_numbers_by_place():

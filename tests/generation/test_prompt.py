@@ -59,3 +59,5 @@ def test_no_sources_are_said_to_be_none():
 def test_a_blank_question_is_refused():
     with pytest.raises(ValueError, match="question is blank"):
         messages(" \n", CONTEXT)
+    with pytest.raises(TypeError, match="question must be a string, not None"):
+        messages(None, CONTEXT)
