@@ -164,6 +164,16 @@ def _is_whole(parts: list[str], run: str) -> bool:
     return not starts_with_number and parts[0].casefold() not in _BEFORE_A_NUMBER  # 12-month, 5km/h, mid-2025
 
 
+# Forms that no rule for endings leads back to their verb. Those that are other words as well ("left", "found") stay out.
+_IRREGULAR = """
+begin began begun, break broke broken, bring brought, build built, buy bought, choose chose chosen, come came,
+draw drew drawn, drink drank drunk, drive drove driven, eat ate eaten, fall fell fallen, fly flew flown,
+forget forgot forgotten, freeze froze frozen, give gave given, go went gone, grow grew grown, hold held, keep kept,
+know knew known, lead led, lend lent, lose lost, make made, meet met, pay paid, rise rose risen, run ran, say said,
+see seen, sell sold, send sent, show shown, speak spoke spoken, spend spent, stand stood, steal stole stolen,
+swim swam swum, take took taken, teach taught, tell told, think thought, throw threw thrown, wear wore worn,
+write wrote written"""
+
 _stemming = threading.Lock()  # the stemmer keeps the word it works on in itself
 
 
@@ -184,3 +194,14 @@ def stem_of(word: str) -> str:
         return word
     with _stemming:
         return _stemmer().stemWord(word)
+
+
+def base_form(stem: str) -> str:
+    """The stem of the verb for that of an irregular form: "take" for "taken"; any other stem as it is."""
+    return _base_forms().get(stem, stem)
+
+
+@lru_cache(maxsize=1)
+def _base_forms() -> dict[str, str]:
+    verbs = [entry.split() for entry in _IRREGULAR.split(",")]
+    return {stem_of(form): stem_of(verb) for verb, *forms in verbs for form in forms}

@@ -78,3 +78,11 @@ def test_the_stemmer_gives_the_same_in_many_threads():
     alone = [stem_of.__wrapped__(word) for word in sample]
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(stem_of.__wrapped__, sample * 50)) == alone * 50
+
+
+@pytest.mark.parametrize(("form", "verb"), [("taken", "take"), ("drunk", "drink"), ("written", "writes"), ("made", "making"),
+                                            ("founded", "founded"), ("left", "left")])
+def test_an_irregular_form_has_the_stem_of_its_verb(form, verb):
+    from ragkit.wording import base_form, stem_of
+
+    assert base_form(stem_of(form)) == stem_of(verb)

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from ragkit.chunking import split_sentences
 from ragkit.citations.passage import Passage, Unit, claim_stems
+from ragkit.citations.permission import differs, without_permission
 from ragkit.facts import Fact, agree, find_facts
-from ragkit.facts.negation import DENYING
+from ragkit.facts.negation import DENYING, clause_around
 from ragkit.facts.units import units_in
 
 VALUES = ("number", "date", "time", "identifier")
@@ -65,9 +66,10 @@ def find_clashes(claim: Sequence[Part], passage: Passage) -> list[Clash]:
     """Everything in the claim that the source does not bear out, in the order of the claim."""
     clashes = []
     for part in claim:
-        values = [_check_value(fact, part, passage) for fact in part.facts_of(*VALUES)]
+        stems = set(part.stems)
+        values = [_check_value(fact, part, stems, passage) for fact in part.facts_of(*VALUES)]
         clashes += [clash for clash in values if clash]
-        clashes += _check_repeats(part, passage) + _check_negations(part, passage)
+        clashes += _check_repeats(part, passage) + (_check_negations(part, passage) or _check_permission(part, passage))
     return clashes
 
 
@@ -97,8 +99,8 @@ def fits(stems: set[str], passage: Passage) -> list[float]:
     return scores
 
 
-def _check_value(fact: Fact, part: Part, passage: Passage) -> Clash | None:
-    around = set(part.stems) - set(claim_stems(fact.text))
+def _check_value(fact: Fact, part: Part, stems: set[str], passage: Passage) -> Clash | None:
+    around = stems - set(claim_stems(fact.text))
     scores = fits(around, passage)
     top = max((fit for fit, unit in zip(scores, passage.units, strict=True) if not unit.is_heading), default=0.0)
     same, others = [], []
@@ -194,8 +196,11 @@ def _check_repeats(part: Part, passage: Passage) -> list[Clash]:
     position = max(range(len(scores)), key=scores.__getitem__, default=None)
     best = passage.units[position] if scores else None
     facts = part.facts_of(*VALUES)
+    times = Counter((fact.kind, fact.value) for fact in facts)
     for fact in facts:
-        said = sum(fact.kind == other.kind and fact.value == other.value for other in facts)
+        said = times[fact.kind, fact.value]
+        if said < 2:  # once in the claim is no more often than once in the source
+            continue
         there = sum(agree(fact, candidate) for unit in passage.units for candidate in unit.facts)
         left = [candidate for candidate in best.facts if _comparable(fact, candidate)
                 and not any(agree(candidate, other) for other in facts)] if said > there > 0 else []
@@ -220,6 +225,8 @@ def _check_negations(part: Part, passage: Passage) -> list[Clash]:
         if not found and close and not _negations(passage.units[close[0]]):  # other words, but nothing denied there
             index = close[0]
         unit = passage.units[index] if index is not None else None
+        if close and _said_otherwise(negation, own, passage.units[close[0]]):
+            continue
         if unit and _said_otherwise(negation, own, unit):
             continue
         if unit and not _other_words_deny(stems, unit) and _odd(negation, own) != _odd(negation, _negations(unit)):
@@ -227,12 +234,37 @@ def _check_negations(part: Part, passage: Passage) -> list[Clash]:
                           found and _is_about(stems, unit, passage), unit=index)]
     for index in close[:1]:
         unit = passage.units[index]
+        if any(_said_otherwise(negation, own, unit) for negation in own):
+            continue
         for negation in _negations(unit):
             denied = negation.value and negation.value[0] in stems and not _other_words_deny(stems, unit)
-            if denied and _odd(negation, own) != _odd(negation, _negations(unit)):
+            if denied and not _says_both(negation, stems, unit) and _odd(negation, own) != _odd(negation, _negations(unit)):
                 return [Clash("negation", f"the source says “{negation.text}”, the claim does not",
                               _is_about(stems, unit, passage), unit=index)]
     return []
+
+
+def _check_permission(part: Part, passage: Passage) -> list[Clash]:
+    """One side allows what the other forbids, in words that deny by themselves: "forbidden" and "allowed"."""
+    stems = without_permission(part.stems)
+    scores = fits(stems, passage)
+    best = max(range(len(scores)), key=scores.__getitem__, default=None)
+    if best is None or not _is_about(stems, passage.units[best], passage):
+        return []
+    words = differs(part.text, passage.units[best].text)
+    return [Clash("negation", f"the claim says “{words[0]}”, the source says “{words[1]}”", True, unit=best)
+            ] if words else []
+
+
+def _says_both(negation: Fact, stems: set[str], unit: Unit) -> bool:
+    """Whether the source says a word once with "not" and once without, "open in summer, not open in winter", and the
+    clause with the "not" is about something that the claim does not name."""
+    denials = sum(negation.value[0] in other.value for other in _negations(unit))
+    if unit.stems.count(negation.value[0]) <= denials:
+        return False
+    clause = clause_around(unit.text, negation.start, negation.end)
+    cue = negation.text if not negation.text.isascii() else " "  # a pair of characters with the 不 in it is no word
+    return not {stem for stem in claim_stems(clause) if cue not in stem} <= stems
 
 
 def _negations(unit: Unit) -> list[Fact]:

@@ -41,9 +41,9 @@ def render_html(answer: str, verification: Verification, context: Context, docum
         documents: with them a source is shown with what stands around it, and its passages with page and line.
 
     Raises:
-        ValueError: when the verification is of another answer.
+        ValueError: when the verification is of another answer or of other sources.
     """
-    check_same(answer, verification)
+    context = check_same(answer, verification, context)
     return _Page(verification, context, documents).html()
 
 

@@ -28,7 +28,7 @@ _BRACKET = re.compile(rf"\[([^\[\]\n]{{1,{_LONGEST_INSIDE}}})\]|［([^［］\n]{
 _WIDE_DIGITS = str.maketrans("０１２３４５６７８９", "0123456789")
 _WORD = (r"(?:sources?|refs?|references?|docs?|documents?|passages?|citations?|"
          r"来源|资料|文献|出处|文档|参考资料|参考文献|参考|引用|片段)\.?[\s:：#]*")
-_ITEM = re.compile(rf"(?:\^|{_WORD})?([1-9]\d{{0,8}})(?:\s*(?:[-–—~～]|to\b|至|到)\s*([1-9]\d{{0,8}}))?(?!\d)",
+_ITEM = re.compile(rf"(?:\^|{_WORD})?([1-9]\d{{0,8}})(?:\s*(?:[-‐‑–—−－~～〜]|to\b|至|到)\s*([1-9]\d{{0,8}}))?(?!\d)",
                    re.IGNORECASE)
 _BETWEEN = re.compile(r"\s*(?:[,，、;；&]\s*(?:and\b\s*)?|and\b\s*|和\s*|与\s*|及\s*)", re.IGNORECASE)
 _DEFINITION = re.compile(r"^ {0,3}\[(\^?\d{1,6})\]:", re.MULTILINE)
@@ -57,10 +57,15 @@ class CitationMark(NamedTuple):
 
 
 def parse_citations(text: str) -> list[CitationMark]:
-    """The citation marks of ``text``, in order (chapter 07). Never raises; time grows with the length only.
+    """The citation marks of ``text``, in order (chapter 07). No text makes it raise; time grows with the length only.
 
     A range of more than 50 numbers gives its two ends.
+
+    Raises:
+        TypeError: when ``text`` is no string.
     """
+    if not isinstance(text, str):
+        raise TypeError(f"expected the answer as a string, got {type(text).__name__} ({str(text)[:40]!r})")
     definitions = {match.start(1) - 1: match[1] for match in _DEFINITION.finditer(text)}
     labels = set(definitions.values())
     code = _Spans(code_spans(text))

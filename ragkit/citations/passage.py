@@ -9,7 +9,7 @@ from ragkit.chunking import split_sentences
 from ragkit.chunking.sentences import trim
 from ragkit.documents.structure import scan_blocks
 from ragkit.facts import CITATION_MARK, Fact, find_facts
-from ragkit.wording import content_stems
+from ragkit.wording import base_form, content_stems
 
 SHORT_LINE = 60  # characters; running text is broken later than that
 _LINE = re.compile(r"[^\n]+")
@@ -65,8 +65,8 @@ def read_passage(source: str) -> Passage:
 
 
 def claim_stems(text: str) -> tuple[str, ...]:
-    """The stems of the content words, those of citation marks ("[1]") left out."""
-    return tuple(content_stems(CITATION_MARK.sub(" ", text)))
+    """The stems of the content words, irregular forms as their verb; those of citation marks ("[1]") left out."""
+    return tuple(map(base_form, content_stems(CITATION_MARK.sub(" ", text))))
 
 
 def _spans(source: str) -> Iterator[tuple[int, int, str]]:

@@ -6,12 +6,12 @@ of: nothing in them becomes a link, a picture, a heading or a script.
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ragkit.citations.citation import Citation, cite, citations_of
 from ragkit.citations.marks import CitationMark
-from ragkit.citations.verify import CONTRADICTED, SIGNS, SUPPORTED, SentenceVerdict, Verification, verdict_words
+from ragkit.citations.verify import CONTRADICTED, SIGNS, SUPPORTED, SentenceVerdict, Verification, as_context, verdict_words
 from ragkit.context import Context
 from ragkit.documents import Document, DocumentKey
 
@@ -68,9 +68,9 @@ def render_text(answer: str, verification: Verification, context: Context, docum
     """The answer as plain text, then what is wrong with it, then the passages it cites.
 
     Raises:
-        ValueError: when the verification is of another answer.
+        ValueError: when the verification is of another answer or of other sources.
     """
-    check_same(answer, verification)
+    context = check_same(answer, verification, context)
     text = "".join(_plain(segment, context) for segment in segments(verification))
     lines = [text, *_faults(verification)]
     cited = citations_of(verification, context, documents)
@@ -84,7 +84,7 @@ def render_text(answer: str, verification: Verification, context: Context, docum
 def render_markdown(answer: str, verification: Verification, context: Context,
                     documents: Documents | None = None) -> str:
     """As ``render_text``, in Markdown: the passages as quotations. All markup in the texts is escaped."""
-    check_same(answer, verification)
+    context = check_same(answer, verification, context)
     text = "".join(_plain(segment, context) for segment in segments(verification))
     blocks = [_lines(text)]
     blocks += [f"- {escape_markdown(fault)}" for fault in _faults(verification)]
@@ -111,10 +111,16 @@ def passages(sentence: SentenceVerdict) -> Iterator[tuple[int, int, int]]:
             yield one.number, one.start, one.end
 
 
-def check_same(answer: str, verification: Verification) -> None:
-    """A verification of another text would put its verdicts in the wrong places."""
+def check_same(answer: str, verification: Verification, context: Context | Sequence[str]) -> Context:
+    """The context; a verification of another text, or against other sources, would put its verdicts in wrong places."""
     if answer != verification.answer:
         raise ValueError(f"the verification is of another answer ({verification.answer[:40]!r}); verify this one first")
+    context = as_context(context)
+    lost = sorted({number for sentence in verification.sentences for number in sentence.cited if number not in context})
+    if lost:
+        raise ValueError(f"the verification read [{lost[0]}], which this context ({len(context)} sources) has not; "
+                         "give the context that the answer was verified with")
+    return context
 
 
 def source_citation(context: Context, number: int, documents: Documents | None) -> Citation:

@@ -9,7 +9,7 @@ from ragkit.citations.checks import LONG, Clash, Part, find_clashes, missing_nam
 from ragkit.citations.direction import directions, same_direction
 from ragkit.citations.passage import Passage, Unit
 from ragkit.embedding import TokenVectors
-from ragkit.wording import words
+from ragkit.wording import base_form, words
 
 WINDOW = 3     # units at most that a claim may be borne out by together
 NEAREST = 3    # units whose direction is compared with the claim's
@@ -122,4 +122,4 @@ def _direction(claim: Sequence[Part], units: Sequence[Unit], fit: np.ndarray) ->
 
 
 def _missing_words(text: str, there: set[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(word.text for word in words(text) if word.is_content and word.stem not in there))
+    return tuple(dict.fromkeys(word.text for word in words(text) if word.is_content and base_form(word.stem) not in there))

@@ -90,14 +90,16 @@ class SignalJudge:
 
     def judge(self, claims: Sequence[str], source: str) -> list[Support]:
         """One Support a claim. The source may begin with its prefix (headings, the header row of a table)."""
-        passage = read_passage(source)
-        return [self._verdict(claim, found, passage)
-                for claim, found in zip(claims, self.measure(claims, source), strict=True)]
+        measured = self.measure(claims, source)
+        return [self._verdict(claim, found, read_passage(source))
+                for claim, found in zip(claims, measured, strict=True)]
 
     def measure(self, claims: Sequence[str], source: str) -> list[Signals]:
         """The signals that the verdicts are made of, one a claim."""
         if isinstance(claims, str):
             raise TypeError(f"expected a list of claims, got one string ({claims[:40]!r}); put it in a list")
+        if not isinstance(source, str):
+            raise TypeError(f"expected the source as a string, got {type(source).__name__}")
         passage = read_passage(source)
         parts = [read_claim(claim) for claim in claims]
         vectors = self._tokens([claim for claim in claims if self._reads(claim)], passage)

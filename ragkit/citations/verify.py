@@ -14,7 +14,7 @@ None of them is 0 where it is undefined (no claims, no citations): it is None.
 """
 
 import html
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -205,7 +205,11 @@ def as_context(context: Context | Sequence[str]) -> Context:
         return context
     if isinstance(context, str):
         raise TypeError(f"expected a Context or a list of texts, got one string ({context[:40]!r}); put it in a list")
-    return Context.from_texts(*context)
+    texts = list(context) if isinstance(context, Iterable) else [context]
+    for text in texts:
+        if not isinstance(text, str):
+            raise TypeError(f"expected a Context or a list of texts, got {type(text).__name__} ({str(text)[:40]!r})")
+    return Context.from_texts(*texts)
 
 
 class _Check:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from ragkit.facts.fact import Fact
-from ragkit.wording import Word, words
+from ragkit.wording import Word, base_form, words
 
 REACH = 2  # content words a negation reaches
 LOOK = 12  # words looked at for them on each side, so that the time stays linear
@@ -54,6 +54,13 @@ def find_negations(text: str) -> Iterator[Fact]:
         yield Fact("negation", text[start:end], _scope(found, at_word, clause, start), start, end)
 
 
+def clause_around(text: str, start: int, end: int) -> str:
+    """The clause of ``text`` that ``start:end`` stands in."""
+    edges = [(0, 0), *(match.span() for match in _CLAUSE_END.finditer(text)), (len(text), len(text))]
+    first = max(right for _, right in edges if right <= start)
+    return text[first:min(left for left, _ in edges if left >= end)]
+
+
 def _cues(text: str, cue: re.Pattern[str], exception: re.Pattern[str]) -> list[tuple[int, int]]:
     excepted = {position for match in exception.finditer(text) for position in range(*match.span())}
     return [match.span() for match in cue.finditer(text) if match.start() not in excepted]
@@ -64,18 +71,18 @@ def _scope(found: list[Word], first: int, clause: tuple[int, int], cue: int) -> 
     position = first
     while position < min(len(found), first + LOOK) and found[position].end <= clause[1] and len(after) < REACH:
         if found[position].is_content and found[position].text[0] not in _HAN_MODAL:
-            after.append(found[position].stem)
+            after.append(base_form(found[position].stem))
         elif after and found[position].text.casefold() in _NEW_VERB:
             break
         position += 1
     if after:
         last = found[first - 2] if first > 1 and found[first - 1].text == "not" else None
         is_subject = last and last.is_content and last.start >= clause[0] and cue - last.end <= 1
-        return (*after, last.stem) if is_subject else tuple(after)  # "breakfast not included"
+        return (*after, base_form(last.stem)) if is_subject else tuple(after)  # "breakfast not included"
     before = []
     position = first - 1
     while position >= max(0, first - LOOK) and found[position].start >= clause[0] and len(before) < REACH:
         if found[position].is_content and found[position].end <= cue:
-            before.append(found[position].stem)
+            before.append(base_form(found[position].stem))
         position -= 1
     return tuple(before)

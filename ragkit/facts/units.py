@@ -16,7 +16,7 @@ for _names, _base, _factor in (
         ("second sec s 秒 秒钟", "minute", 1 / 60), ("ms millisecond 毫秒", "minute", 1 / 60_000),
         ("minute min 分钟 分", "minute", 1), ("hour hr h 小时 个小时 钟头", "minute", 60),
         ("day 天 日 个自然日 自然日", "minute", 1440), ("week 周 星期 个星期", "minute", 10_080), ("night 晚", "night", 1),
-        ("month 个月", "month", 1), ("quarter 个季度", "month", 3), ("year yr 年 周年", "month", 12), ("decade", "month", 120),
+        ("month 个月", "month", 1), ("quarter 个季度", "month", 3), ("year yr 年 周年 岁 周岁", "month", 12), ("decade", "month", 120),
         ("kilometre kilometer km 公里 千米", "m", 1000), ("metre meter m 米", "m", 1),
         ("centimetre centimeter cm 厘米", "m", 0.01),
         ("millimetre millimeter mm 毫米", "m", 0.001), ("micrometre micrometer µm μm um 微米", "m", 1e-6),

@@ -117,3 +117,14 @@ def test_hostile_texts_take_time_in_proportion(piece):
 
 def test_a_hundred_thousand_brackets():
     assert len(parse_citations("[1]" * 100_000)) == 100_000
+
+
+@pytest.mark.parametrize("dash", "-‐‑–—−－~～〜")
+def test_every_dash_makes_a_range(dash):
+    assert numbers(f"Fact [来源：１{dash}３].") == [1, 2, 3]
+
+
+@pytest.mark.parametrize("wrong", [None, 5, b"[1]", ["[1]"]])
+def test_what_is_no_text_is_named(wrong):
+    with pytest.raises(TypeError, match=f"expected the answer as a string, got {type(wrong).__name__}"):
+        parse_citations(wrong)

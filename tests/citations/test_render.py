@@ -227,3 +227,11 @@ def test_a_verification_of_another_answer_is_refused(render):
 @pytest.mark.parametrize("answer", ["", "[1]", "[9]", "\n\n", "The sources do not say."])
 def test_answers_with_nothing_to_check_are_shown(render, answer):
     assert isinstance(shown(render, answer), str)
+
+
+@pytest.mark.parametrize("render", [render_html, render_markdown, render_text])
+def test_other_sources_than_those_verified_are_refused_and_plain_texts_are_taken(render):
+    checked = verify_citations("The fox is red [2].", ["A dog.", "The fox is red."], judge=WordJudge())
+    with pytest.raises(ValueError, match=r"read \[2\], which this context \(1 sources\) has not"):
+        render("The fox is red [2].", checked, ["A dog."])
+    assert "The fox is red" in render("The fox is red [2].", checked, ["A dog.", "The fox is red."])

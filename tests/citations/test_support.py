@@ -11,6 +11,7 @@ import ragkit as rk
 from benchmarks.support_cases import changed, paraphrased, verbatim
 from ragkit.citations.support import MINILM, WORDS_ONLY, SignalJudge, Support
 from ragkit.embedding import HashingEmbedder, MultilingualEmbedder
+from tests.fixtures import processor_seconds
 
 HOTELS = ("Travel Policy > 4. Hotels\n## 4. Hotels\n\nIn Berlin a room may cost up to 150 euros a night, VAT and city tax included, "
           "breakfast not. Bookings are made at least 14 days ahead. Dogs are not allowed in pool cars.")
@@ -301,3 +302,39 @@ def test_true_sentences_in_other_words_pass_and_changed_ones_are_caught(minilm):
         caught = [not supported(minilm, item.sources, text) for item in sentences for _, text in changed(item)]
         assert len(passed) >= 0.95 * len(sentences)
         assert sum(caught) >= 0.95 * len(caught)
+
+
+RULES = ("# Rules of the house\n\nSmoking is forbidden everywhere in the building. Pets are allowed in the garden. The tenant may not "
+         "sublet the flat. Children under 12 years must not take the lift. The pool is open from May to October, in winter it is "
+         "not open.\n\n六岁以下儿童禁用。泳池每年5月1日至10月15日开放，冬季不开放。")
+
+
+@pytest.mark.parametrize(("claim", "supported"), [
+    ("Smoking is forbidden in the building.", True), ("Smoking is allowed in the building.", False),
+    ("Pets are allowed in the garden.", True), ("Pets are forbidden in the garden.", False),
+    ("Subletting the flat is not allowed.", True),  # another sentence has "allowed"
+    ("The lift must not be taken by children under 12 years.", True),
+    ("The lift can be taken by children under 12 years.", False),  # "must not take"
+    ("The pool is open from May to October.", True), ("The pool is open in winter.", False),
+    ("六岁以下的儿童禁用。", True), ("六岁以下的儿童可用。", False), ("八岁以下的儿童禁用。", False),
+    ("泳池从5月1日开放到10月15日。", True), ("泳池冬季开放。", False)])
+def test_what_is_allowed_here_and_denied_there(claim, supported, minilm):
+    for judge in (minilm, WORDS) if claim.isascii() else (minilm,):
+        assert (judged(claim, RULES, judge).label == "supported") == supported
+
+
+def test_an_exception_may_turn_a_permission_around():
+    source = "Smoking is forbidden except on the terrace."
+    assert not [reason for reason in judged("Smoking is allowed on the terrace.", source).reasons if "the source says" in reason]
+
+
+def test_a_source_that_is_no_text_is_named():
+    with pytest.raises(TypeError, match="expected the source as a string, got NoneType"):
+        WORDS.judge(["a claim"], None)
+
+
+def test_many_numbers_in_one_claim_take_time_in_proportion():
+    def seconds(count: int) -> float:
+        return processor_seconds(lambda: WORDS.judge(["1 " * count], HOTELS))
+
+    assert seconds(8_000) < 20 * max(seconds(1_000), 0.02)  # eight times as many; sixty-four if it were quadratic

@@ -231,3 +231,9 @@ def test_data_cannot_close_its_fence():
     asked = []
     LlmJudge(lambda prompt: asked.append(prompt) or "unsupported: no").judge(["A fox."], source)
     assert asked[0].count("=" * 7) == 4 and f"{'=' * 7}\n{source}\n{'=' * 7}" in asked[0]
+
+
+@pytest.mark.parametrize("wrong", [None, 5, [None], ["a", 1]])
+def test_sources_that_are_no_texts_are_named(wrong):
+    with pytest.raises(TypeError, match="expected a Context or a list of texts, got (NoneType|int)"):
+        verify_citations("The fox is red [1].", wrong, judge=WordJudge())
