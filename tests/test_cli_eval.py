@@ -134,6 +134,13 @@ def test_what_cannot_be_done_is_said_before_any_work(run, tmp_path):
     assert "nowhere.jsonl" in sentence(run(questions="nowhere.jsonl"))
     assert "--write needs --baseline" in sentence(run("--write"))
     assert "there is no folder" in sentence(run("--html", tmp_path / "nowhere" / "report.html"))
+    assert "that is a folder; name a file in it" in sentence(run("--html", tmp_path))
+    assert "there is no folder" in sentence(run("--baseline", tmp_path / "nowhere" / "b.json", "--write"))
+    (tmp_path / "old.json").write_text('{"recall": 0.9}', encoding="utf-8")
+    for more in ([], ["--write"]):
+        assert sentence(run("--baseline", tmp_path / "old.json", *more)).endswith(
+            "old.json, fingerprint: None is no str; mend the file, or remove it and write a new one with --write")
+    assert (tmp_path / "old.json").read_text(encoding="utf-8") == '{"recall": 0.9}', "nothing is lost"
     (tmp_path / "bad.toml").write_text("topk = 3", encoding="utf-8")
     assert "bad.toml: unknown setting 'topk'" in sentence(run("--settings", tmp_path / "bad.toml", settings=None))
     assert run("--compare", "one.toml").returncode == 2 and run("--split", "all").returncode == 2

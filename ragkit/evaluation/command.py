@@ -33,8 +33,11 @@ def run(options: argparse.Namespace) -> int:
                          "and --baseline")
     if options.questions is None:
         return _beir(options)
-    if options.html and not Path(options.html).resolve().parent.is_dir():  # said before minutes of work
-        raise ValueError(f"--html {options.html}: there is no folder {Path(options.html).resolve().parent}")
+    for option, path in (("--html", options.html), ("--baseline", options.baseline if options.write else None)):
+        if path is not None and Path(path).is_dir():  # said before minutes of work
+            raise ValueError(f"{option} {path}: that is a folder; name a file in it")
+        if path is not None and not Path(path).resolve().parent.is_dir():
+            raise ValueError(f"{option} {path}: there is no folder {Path(path).resolve().parent}")
     questions = _questions(options)
     os.environ.setdefault("RAGKIT_PROGRESS", "1" if sys.stderr.isatty() else "0")
     return _compare(options, questions) if options.compare else _evaluate(options, questions)
@@ -55,7 +58,7 @@ def _beir(options: argparse.Namespace) -> int:
 
 def _evaluate(options: argparse.Namespace, questions: list[Question]) -> int:
     settings = Settings.from_toml(options.settings) if options.settings else Settings()
-    old = load_baseline(options.baseline) if options.baseline and _is_there(options) else None
+    old = _baseline(options)
     kb = _knowledge_base(options, settings, questions)
     evaluation = evaluate(kb, questions, answers=not options.no_answers)
     _say_errors(evaluation)
@@ -123,13 +126,21 @@ def _chains(files: list[str]) -> dict[str, Settings]:
     return {name: Settings.from_toml(file) for name, file in zip(names, files, strict=True)}
 
 
-def _is_there(options: argparse.Namespace) -> bool:
-    """Whether the baseline is there; only when it is to be written may it be missing."""
-    if Path(options.baseline).is_file():
-        return True
-    if options.write:
-        return False
-    raise FileNotFoundError(f"there is no baseline {options.baseline}; write one with --write")
+def _baseline(options: argparse.Namespace) -> Baseline | None:
+    """The one that is named; only when it is to be written may it be missing.
+
+    One that cannot be read is not overwritten either: its tolerances may have been set by hand.
+    """
+    if not options.baseline:
+        return None
+    if not Path(options.baseline).is_file():
+        if options.write:
+            return None
+        raise FileNotFoundError(f"there is no baseline {options.baseline}; write one with --write")
+    try:
+        return load_baseline(options.baseline)
+    except ValueError as error:
+        raise ValueError(f"{error}; mend the file, or remove it and write a new one with --write") from error
 
 
 def _gate_or_none(evaluation: Evaluation, old: Baseline | None) -> GateReport | None:

@@ -15,7 +15,7 @@ from ragkit.evaluation.losses import Walk
 from ragkit.evaluation.outcome import Outcome
 from ragkit.evaluation.questions import Question
 from ragkit.evaluation.repairs import Repairs, Saved, is_right
-from ragkit.evaluation.run import Evaluation
+from ragkit.evaluation.run import Evaluation, with_settings
 from ragkit.evaluation.verdicts import Asked, Change, Loss, Run, Verdict
 from ragkit.knowledge_base import KnowledgeBase
 
@@ -98,7 +98,17 @@ def attribute_failures(evaluation: Evaluation, kb: KnowledgeBase) -> list[Failur
 
     Args:
         kb: the one that was evaluated, as it was then.
+
+    Raises:
+        ValueError: a knowledge base that was cut or embedded otherwise, or that lacks chunks which were found; a quote
+            that occurs several times, and the question does not say which is meant.
     """
+    with_settings(kb, evaluation.settings)  # only to say so when they do not belong together
+    held = kb.corpus.chunks
+    for hit in (hit for outcome in evaluation if outcome.result is not None for hit in outcome.result.candidates):
+        if hit.chunk.id not in held:
+            raise ValueError(f"the chunk {hit.chunk.id} was found, and the knowledge base has no such chunk; give the "
+                             "one that was evaluated, or evaluate this one")
     attribution = _Attribution(evaluation, kb)
     found = (attribution.failure(outcome) for outcome in evaluation)
     return [failure for failure in found if failure is not None]

@@ -226,7 +226,9 @@ def load_baseline(path: str | Path) -> Baseline:
     """
     path = Path(path)
     try:
-        plain = json.loads(path.read_text(encoding="utf-8"))
+        plain = json.loads(path.read_text(encoding="utf-8-sig"))  # some editors put a mark before the text
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path.name}: not UTF-8 (got {error.object[error.start:error.end]!r})") from error
     except json.JSONDecodeError as error:
         raise ValueError(f"{path.name}, line {error.lineno}: not JSON ({error.msg})") from error
     if not isinstance(plain, dict):

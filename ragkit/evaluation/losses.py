@@ -5,6 +5,7 @@ chunks, the rank in a search without ``top_k``. So it follows a run of the past,
 alike. ``ragkit.evaluation.failures`` is the way in (chapter 08).
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
@@ -58,14 +59,22 @@ class Walk:
                 lost.append(max(found, key=lambda loss: (loss.verdict.place, -loss.distance)))
         return sorted(lost, key=lambda loss: (loss.verdict.place, loss.group))
 
+    def arrives(self, question: Question, run: Run) -> bool:
+        """Whether of each group something is left; what would mend it is not looked for, which takes longest."""
+        return all(any(self._lost_in_documents(number, quote) is None and self._trail(number, quote, question, run)
+                       .arrives() for quote in group) for number, group in enumerate(question.gold, 1))
+
     def _loss(self, group: int, quote: GoldQuote, question: Question, run: Run) -> Loss | None:
         """Where this quote was lost; None when it is there at the end."""
         loss = self._lost_in_documents(group, quote)
         if loss is not None:
             return loss
-        one = question.model_copy(update={"gold": ((quote,),)})
-        trail = _Trail(self, group, quote, gold_spans(one, self.corpus.documents)[0][0], run)
+        trail = self._trail(group, quote, question, run)
         return None if trail.arrives() else trail.lost_before_search() or trail.lost_in_search()
+
+    def _trail(self, group: int, quote: GoldQuote, question: Question, run: Run) -> "_Trail":
+        one = question.model_copy(update={"gold": ((quote,),)})
+        return _Trail(self, group, quote, gold_spans(one, self.corpus.documents)[0][0], run)
 
     def _lost_in_documents(self, group: int, quote: GoldQuote) -> Loss | None:
         key = DocumentKey(quote.document, quote.version)
@@ -77,7 +86,8 @@ class Walk:
                             Change(f"mend {unread.source}"))
             return Loss(group, quote, Verdict.NOT_IN_CORPUS, "documents", remedies.absence(self.kb, key),
                         Change(f"add {key.id} version {key.version}"))
-        if document.text.count(quote.quote) < (quote.occurrence or 1):
+        # Counted as ``gold_spans`` does: occurrences may overlap.
+        if len(re.findall(f"(?={re.escape(quote.quote)})", document.text)) < (quote.occurrence or 1):
             return Loss(group, quote, Verdict.LOST_IN_EXTRACTION, "documents", remedies.misread(document, quote),
                         Change(f"mend how {document.source or key.id} is read, or the quote"))
         return None

@@ -1,6 +1,7 @@
 """What would have kept a piece of gold, and what shows that it was lost: the details (chapter 08)."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from pathlib import PurePosixPath
@@ -21,6 +22,7 @@ from ragkit.settings import Settings
 MOST_READ = 200_000  # characters of a document that are compared with a quote that is not in it
 MOST_PIECES = 24  # of evidence; packing takes time that grows with their square
 UNLIMITED = 10**9  # tokens
+STRETCH = 64  # tokens; in so few the context takes two or three forms, and going from each to the next is quicker
 GROWTH = 60  # steps of a tenth: chunks are tried up to seven times their size
 
 
@@ -131,19 +133,28 @@ def smallest_budget(evidence: Sequence[Hit], settings: Settings, documents: Mapp
     None when no budget does, or when there are so many pieces that no budget is worth naming.
     """
 
-    def packed(budget: int) -> Context:
-        return assemble_context(evidence, budget, documents=documents, order=settings.context_order)
+    def packed(budget: int, count: int = len(evidence)) -> Context:
+        return assemble_context(evidence[:count], budget, documents=documents, order=settings.context_order)
 
     if len(evidence) > MOST_PIECES:
         return None
     everything = packed(UNLIMITED)
     if not keeps(everything):
         return None
-    low, high = settings.context_tokens, max(everything.tokens, settings.context_tokens + 1)
+    allowed, enough = settings.context_tokens, max(everything.tokens, settings.context_tokens + 1)
+    low, high = allowed, enough
+    # With less than the pieces before it take, the gold seldom gets in, and packing is slow as each of them is cut.
+    first = packed(UNLIMITED, len(evidence) - 1).tokens - 1
     while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if keeps(packed(middle)) else (middle, high)
-    return high
+        middle = (low + high) // 2 if high - low > STRETCH else high - 1
+        context = packed(first if low == allowed and low < first < high else middle)
+        if keeps(context):
+            high = max(context.tokens, low + 1)  # the same context is packed with no more than it has
+        else:
+            low = context.budget
+    # Only where a later piece made a context shorter, by joining two sources, is it not packed with so few.
+    return high if keeps(packed(high)) else bisect_left(range(enough), True, allowed + 1,
+                                                        key=lambda budget: keeps(packed(budget)))
 
 
 def expanded(span: Span, candidates: Sequence[Hit], chunks: Mapping[str, Chunk], settings: Settings,

@@ -141,7 +141,7 @@ class Repairs:
         """Without the settings that later ones made needless: a merge, say, before a fixed level."""
         for name in total.settings:
             rest = replace(total, settings={other: value for other, value in total.settings.items() if other != name})
-            if rest.can_run and not self.walk.losses(question, less := self._again(question, first.changed(rest))):
+            if rest.can_run and self.walk.arrives(question, less := self._again(question, first.changed(rest))):
                 run, total = less, rest
         return run, total
 

@@ -508,6 +508,23 @@ def test_less_to_read_is_tried_where_the_extractive_generator_quotes_another_sen
     assert "180 euros" in kb.ask(ASKED, evidence_top_k=3).text and "180" not in kb.ask(ASKED).text
 
 
+def test_an_occurrence_may_overlap_the_one_before():
+    kb = base(document("travel", "The code is ababab."), min_grade=None)
+    wanted = quote("abab") | {"occurrence": 2}
+    assert failures(kb, asked([wanted], text="What is the code ababab?"), answers=False) == []
+    cut = base(document("travel", "The code is ababab."), chunker="fixed", chunk_size=15, min_grade=None)
+    assert the_failure(cut, asked([wanted]), answers=False).verdict == "cut_by_chunking"
+
+
+def test_another_knowledge_base_than_the_one_that_was_evaluated_is_an_error():
+    kb = base(document("travel", CAP), document("leave", LEAVE), min_grade=None)
+    evaluation = evaluate(kb, [asked([quote()])], answers=False)
+    with pytest.raises(ValueError, match="built with chunk_size 20, and the settings say 250"):
+        attribute_failures(evaluation, base(document("travel", CAP), chunk_size=20))
+    with pytest.raises(ValueError, match="travel@1.* was found, and the knowledge base has no such chunk"):
+        attribute_failures(evaluation, base(document("other", CAP)))
+
+
 def test_a_quote_that_occurs_twice_is_an_error():
     kb = base(document("travel", f"{CAP} {CAP}"), min_grade=None)
     with pytest.raises(ValueError, match="holds the quote .* 2 times; give its occurrence"):

@@ -156,6 +156,17 @@ def test_a_bad_file_is_told_with_its_value(text, said, tmp_path):
         load_baseline(tmp_path / "b.json")
 
 
+def test_a_file_in_another_encoding_is_told_and_a_mark_before_the_text_is_read(small, tmp_path):
+    path = tmp_path / "b.json"
+    path.write_bytes(b"\xff\xfe{")
+    with pytest.raises(ValueError, match=r"^b.json: not UTF-8 \(got b'\\xff'\)$"):
+        load_baseline(path)
+    Baseline.of(small).save(path)
+    plain = load_baseline(path)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert load_baseline(path) == plain
+
+
 def test_the_fingerprint_reads_every_field_and_no_order():
     questions = small_questions()
     assert fingerprint(questions) == fingerprint(questions[::-1])
