@@ -49,7 +49,8 @@ def _parser() -> argparse.ArgumentParser:
     ask.add_argument("--top-k", type=int, metavar="N", help="candidates to recall")
     ask.add_argument("--evidence-top-k", type=int, metavar="N", help="contexts to keep at most")
     ask.add_argument("--min-score", type=float, metavar="X", help="inclusive threshold in [0, 1]")
-    ask.add_argument("--min-grade", type=float, metavar="X", help="inclusive threshold in [0, 1] for the evidence's grade")
+    ask.add_argument("--min-grade", type=float, metavar="X",
+                     help="inclusive threshold in [0, 1] for the evidence's grade")
     ask.add_argument("--context-tokens", type=int, metavar="N", help="tokens that the evidence may take in a prompt")
     ask.add_argument("--generator", metavar="NAME", help="extractive (default), openai:MODEL or local[:PATH]")
     ask.add_argument("--embedder", metavar="NAME", help="minilm (default), multilingual, hashing, or a model folder")
@@ -111,8 +112,8 @@ def _evidence_text(result, base) -> str:
     for entry in _evidence(result, base):
         place = " > ".join(entry["heading_path"])
         page = f", page {entry['page']}" if entry["page"] is not None else ""
-        entries.append(f"{entry['score']:.3f}  {entry['document']} version {entry['version']}, {entry['source']}{page}, "
-                       f"line {entry['line']}" + (f": {place}" if place else "")
+        entries.append(f"{entry['score']:.3f}  {entry['document']} version {entry['version']}, {entry['source']}"
+                       f"{page}, line {entry['line']}" + (f": {place}" if place else "")
                        + "\n    " + entry["text"].strip().replace("\n", "\n    "))
     return "\n".join(entries) or "none"
 

@@ -108,8 +108,9 @@ def _ended(ended: Ended, endpoint: Endpoint, given: str) -> Failure:
         case "empty":
             advice = ("Raise max_tokens: the model used them up before it wrote." if ended.detail == "length"
                       else "Ask again, or try another model.")
-            return Failure(EmptyAnswer(f"{endpoint.model!r} at {where} gave an empty answer "
-                                       f"(finish_reason {endpoint.scrub(ended.detail)!r}). {advice}", given), "empty answer")
+            end = endpoint.scrub(ended.detail)
+            return Failure(EmptyAnswer(f"{endpoint.model!r} at {where} gave an empty answer (finish_reason {end!r}). "
+                                       f"{advice}", given), "empty answer")
         case "cut" if given:
             return Failure(StreamInterrupted(f"The stream from {where} broke off before the answer was complete. "
                                              "Ask again; `partial` holds what had come.", given), "stream cut")

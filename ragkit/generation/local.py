@@ -174,8 +174,8 @@ def _load(source: str, gguf_file: str | None):
         raise ModelUnavailable(f"loading {source!r} needs a package that is not installed "
                                f"({_first_line(error)}); {INSTALL}") from error
     except Exception as error:  # damaged weights fail in the way of whatever reads them
-        raise ModelUnavailable(f"the model {source!r} cannot be loaded ({_first_line(error)}); give a folder that holds "
-                               "it whole, or connect once so that it can be fetched") from error
+        raise ModelUnavailable(f"the model {source!r} cannot be loaded ({_first_line(error)}); give a folder that "
+                               "holds it whole, or connect once so that it can be fetched") from error
     finally:
         modeling_gguf_pytorch_utils.tqdm = bar
     if not tokenizer.chat_template:

@@ -95,7 +95,7 @@ class OpenAIGenerator:
             raise ValueError(f"max_tokens ({max_tokens!r}) must be a whole number of at least 1, or None")
         for name in OWN_FIELDS:
             if name in (options or {}):
-                raise ValueError(f"options may not hold {name!r}: the generator fills in {', '.join(OWN_FIELDS)} itself")
+                raise ValueError(f"options may not hold {name!r}: the generator sets {', '.join(OWN_FIELDS)} itself")
         self.timeouts, self.retries, self.backoff = timeouts, retries, backoff
         fields = {"temperature": temperature, "max_tokens": max_tokens}
         self._fields = {name: value for name, value in fields.items() if value is not None} | dict(options or {})
