@@ -235,3 +235,33 @@ def test_as_data_text_and_html(evaluation):
     assert repr(evaluation) == "Evaluation(5 questions, 0 errors, k=8)"
     assert evaluation._repr_html_().count("<table>") == 3
     assert all(line == line.rstrip() for line in text.splitlines())
+
+
+def test_what_a_question_and_a_run_are_asked_with_reaches_the_chain(monkeypatch):
+    asked = question("cab", "What may a cab ride cost?", "40 euros", ("cab", "40 euros"), filters={"document_id": "cab"})
+    asked = asked.model_copy(update={"reader": frozenset({"staff"})})
+    given = []
+
+    def asking(self, text, filters=None, **more):
+        given.append((filters, more.get("reader"), more.get("operator"), more.get("grader")))
+        raise OSError("enough")
+
+    monkeypatch.setattr(KnowledgeBase, "ask", asking)
+    grader = object()
+    evaluate(small_base(), [asked], operator=True, grader=grader)
+    assert given == [(asked.filters, {"staff"}, True, grader)]
+
+
+def test_recall_of_the_evidence_reads_all_of_it():
+    asked = question("both", "What may a room in Berlin and a cab ride cost?", "", ("hotel", "150 euros"),
+                     ("cab", "40 euros"))
+    outcome = evaluate(small_base(min_score=None), [asked], answers=False)["both"]
+    assert len(outcome.evidence) > 1 and outcome.metrics["evidence_recall"] == 1.0
+
+
+def test_a_refusal_by_the_answer_is_a_refusal_though_the_search_found_something():
+    answer = small_base(min_score=None, min_grade=1.0).ask("Whoever walked upon lunar soil first?")
+    assert answer.refused and not answer.result.refused
+    outcome = evaluate(small_base(min_score=None, min_grade=1.0), small_questions()[3:4])["moon"]
+    assert outcome.refused and outcome.refusal_reason == "insufficient_evidence"
+    assert outcome.metrics["characters_read"] is None
