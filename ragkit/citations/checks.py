@@ -238,7 +238,8 @@ def _check_negations(part: Part, passage: Passage) -> list[Clash]:
             continue
         for negation in _negations(unit):
             denied = negation.value and negation.value[0] in stems and not _other_words_deny(stems, unit)
-            if denied and not _says_both(negation, stems, unit) and _odd(negation, own) != _odd(negation, _negations(unit)):
+            if (denied and not _says_both(negation, stems, unit)
+                    and _odd(negation, own) != _odd(negation, _negations(unit))):
                 return [Clash("negation", f"the source says “{negation.text}”, the claim does not",
                               _is_about(stems, unit, passage), unit=index)]
     return []
