@@ -154,8 +154,12 @@ def load_recorded(path: str | Path | None = None) -> list[RecordedAnswer]:
         ValueError: a bad line: names the file, the line, the field and what is wrong.
     """
     path = data_path("recorded_answers.jsonl") if path is None else Path(path)
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path.name}: not UTF-8 ({error})") from error
     answers: dict[str, RecordedAnswer] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+    for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:

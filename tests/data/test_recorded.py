@@ -202,6 +202,9 @@ def test_a_line_that_is_no_json_and_an_id_twice(tmp_path):
     path.write_text("{", encoding="utf-8")
     with pytest.raises(ValueError, match="r.jsonl, line 1: not JSON"):
         load_recorded(path)
+    path.write_bytes(b"\xff\xfe{}")
+    with pytest.raises(ValueError, match="r.jsonl: not UTF-8"):
+        load_recorded(path)
     path.write_text(line() + "\n" + line(), encoding="utf-8")
     with pytest.raises(ValueError, match="r.jsonl, line 2, id: 'a' is there twice"):
         load_recorded(path)
