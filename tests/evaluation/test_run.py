@@ -150,7 +150,8 @@ def test_without_answers(evaluation):
 
 
 def test_filters_and_readers_go_with_the_question():
-    asked = question("x", "What may a cab ride cost?", "40 euros", ("cab", "40 euros"), filters={"document_id": "hotel"})
+    asked = question("x", "What may a cab ride cost?", "40 euros", ("cab", "40 euros"),
+                     filters={"document_id": "hotel"})
     found = evaluate(small_base(min_score=None), [asked], answers=False)
     assert {hit.chunk.document_id for hit in found["x"].result.candidates} == {"hotel"}
     assert found.scorecard["recall"] == (0.0, 1)
@@ -238,7 +239,8 @@ def test_as_data_text_and_html(evaluation):
 
 
 def test_what_a_question_and_a_run_are_asked_with_reaches_the_chain(monkeypatch):
-    asked = question("cab", "What may a cab ride cost?", "40 euros", ("cab", "40 euros"), filters={"document_id": "cab"})
+    asked = question("cab", "What may a cab ride cost?", "40 euros", ("cab", "40 euros"),
+                     filters={"document_id": "cab"})
     asked = asked.model_copy(update={"reader": frozenset({"staff"})})
     given = []
 
