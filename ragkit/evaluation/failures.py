@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ragkit.citations import SentenceVerdict
 
 SUPPORTED = "supported"
-_GRADERS_ERRORS = ("MalformedVerdict",)
+_RAISED_BY = {"MalformedVerdict": "grade", "JudgeError": "verify"}  # all else comes from the generator
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class _Attribution:
 
     def _failed(self, outcome: Outcome) -> Failure:
         link = "recall" if outcome.result is None else (
-            "grade" if outcome.error.startswith(_GRADERS_ERRORS) else "generate")
+            _RAISED_BY.get(outcome.error.partition(":")[0], "generate"))
         return _failure(outcome.question, Verdict.FAILED_WITH_ERROR, link, outcome.error,
                         self.repairs.without_language_model(outcome) if outcome.result is not None else None)
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from ragkit.citations.llm_judge import JudgeError
 from ragkit.embedding import HashingEmbedder
 from ragkit.evaluation.failures import Failure, attribute_failures
 from ragkit.evaluation.questions import Question
@@ -394,6 +395,19 @@ def test_failed_with_an_error():
         "failed_with_error", "generate", "RequestRejected: the key is wrong")
     nothing = the_failure(kb, asked(), error=RequestRejected("the key is wrong"))
     assert nothing.verdict == "failed_with_error", "an error is never a right refusal"
+
+
+def test_an_error_of_the_judge_is_told_at_its_link():
+    class Silent:
+        name = "silent"
+
+        def judge(self, claims, source):
+            raise JudgeError("no verdict in it")
+
+    kb = base(document("travel", CAP), document("leave", LEAVE), min_grade=None)
+    failure = the_failure(kb, asked([quote()]), judge=Silent())
+    assert (failure.verdict, failure.link, failure.evidence) == (
+        "failed_with_error", "verify", "JudgeError: no verdict in it")
 
 
 def test_an_error_of_the_language_model_and_what_the_extractive_generator_would_do():
