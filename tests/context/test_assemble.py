@@ -82,6 +82,12 @@ def test_a_piece_that_does_not_fit_is_cut_after_a_sentence():
         ("cut_at_sentence", "31 of 51 characters kept, in [1]")]
 
 
+def test_a_cut_does_not_end_with_a_heading():
+    hit = whole(document("d", f"Foxes eat mice.\n\n## Dormice\n\n{LONG}"))
+    seen = {source.text for budget in range(1, 200) for source in assemble_context([hit], budget, count_tokens=len)}
+    assert seen == {"Foxes eat mice.", hit.chunk.text}
+
+
 def test_a_cut_keeps_the_sentence_that_was_found():
     child = f"fox@1:L2:{FOX.text.index('Mice')}-{FOX.text.index(' Grain')}"
     hit = piece(FOX, 0, len(FOX.text), matched=(child,))
@@ -186,7 +192,7 @@ def test_what_a_left_out_piece_would_need_is_counted_as_it_would_stand_joined(be
 
 
 def test_the_same_text_in_another_document_is_a_duplicate():
-    copy = document("copy", "  Foxes EAT mice. **Mice** eat\ngrain.")
+    copy = document("copy", "  Foxes EAT mice. **Mice** __eat__\ngrain.")
     context = assemble_context([whole(FOX), whole(copy, 0.4)])
     assert [(drop.document_id, drop.score, drop.reason, drop.detail) for drop in context.drops] == [
         ("copy", 0.4, "duplicate", "the same text as in [1]")]
@@ -248,7 +254,7 @@ def test_a_part_that_touches_two_sources_joins_both():
 def test_what_was_left_out_and_came_in_with_another_piece_is_read_there():
     text = f"{LONG} Foxes eat mice."
     owner = document("fox", text)
-    inside, beside, both = piece(owner, 50, 75, 0.8), piece(owner, 0, 30, 0.9), piece(owner, 0, len(LONG), 0.7)
+    inside, beside, both = piece(owner, 40, 90, 0.8), piece(owner, 0, 30, 0.9), piece(owner, 0, len(LONG), 0.7)
     header = assemble_context([beside], 1000, count_tokens=len).tokens - 30
     context = assemble_context([beside, inside, both], header + len(LONG), count_tokens=len)
     assert [source.text for source in context] == [LONG]
