@@ -164,7 +164,7 @@ def _is_whole(parts: list[str], run: str) -> bool:
     return not starts_with_number and parts[0].casefold() not in _BEFORE_A_NUMBER  # 12-month, 5km/h, mid-2025
 
 
-# Forms that no rule for endings leads back to their verb. Those that are other words as well ("left", "found") stay out.
+# Forms that no rule for endings leads back to their verb. Other words as well ("left", "found") stay out.
 _IRREGULAR = """
 begin began begun, break broke broken, bring brought, build built, buy bought, choose chose chosen, come came,
 draw drew drawn, drink drank drunk, drive drove driven, eat ate eaten, fall fell fallen, fly flew flown,

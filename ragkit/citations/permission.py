@@ -11,8 +11,8 @@ from ragkit.wording import stem_of
 
 _FORBIDS = re.compile(r"\b(?:forbidden|prohibited|banned)\b|禁止|严禁|禁用|禁入", re.IGNORECASE)
 _ALLOWS = re.compile(r"\b(?:allowed|permitted|may|can)\b|可以|可用|允许|准许", re.IGNORECASE)
-_TURNS = re.compile(r"\b(?:not|no|never|none|nobody|cannot|without|unless|except|only|but|other than|outside|until|if)\b"
-                    r"|n['’]t\b|[不未没无除但若]|以外|如果", re.IGNORECASE)
+_TURNS = re.compile(r"\b(?:not|no|never|none|nobody|cannot|without|unless|except|only|but|other than|outside|until)\b"
+                    r"|\bif\b|n['’]t\b|[不未没无除但若]|以外|如果", re.IGNORECASE)
 _STEMS = frozenset(map(stem_of, "allow permit forbid forbidden prohibit ban".split()))
 
 

@@ -11,7 +11,15 @@ from typing import NamedTuple
 
 from ragkit.citations.citation import Citation, cite, citations_of
 from ragkit.citations.marks import CitationMark
-from ragkit.citations.verify import CONTRADICTED, SIGNS, SUPPORTED, SentenceVerdict, Verification, as_context, verdict_words
+from ragkit.citations.verify import (
+    CONTRADICTED,
+    SIGNS,
+    SUPPORTED,
+    SentenceVerdict,
+    Verification,
+    as_context,
+    verdict_words,
+)
 from ragkit.context import Context
 from ragkit.documents import Document, DocumentKey
 

@@ -122,4 +122,5 @@ def _direction(claim: Sequence[Part], units: Sequence[Unit], fit: np.ndarray) ->
 
 
 def _missing_words(text: str, there: set[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(word.text for word in words(text) if word.is_content and base_form(word.stem) not in there))
+    return tuple(dict.fromkeys(
+        word.text for word in words(text) if word.is_content and base_form(word.stem) not in there))
