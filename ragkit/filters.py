@@ -173,15 +173,6 @@ def how_to_reach(document: Document, reason: str, filters: RetrievalFilters, doc
         f"effective_before={changed.effective_before} asks for this one{f', {without}' if dropped else ''}.")
 
 
-def way_in(reason: str, document: Document) -> str:
-    """What would have let a left-out document take part."""
-    if reason != SUPERSEDED:
-        return f"Without the filter {reason} it would be searched."
-    if document.effective_date is None:
-        return "A newer version is in force."
-    return f"A newer version is in force; effective_before={document.effective_date} asks for this one."
-
-
 def unknown_names(filters: RetrievalFilters, documents: Collection[Document]) -> str:
     """What the filters ask for that none of the documents has, with what there is instead."""
     sentences = ""

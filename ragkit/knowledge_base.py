@@ -163,10 +163,13 @@ class KnowledgeBase:
         Raises:
             ragkit.generation.GenerationError: the generator was set up wrongly, or gave nothing. A server
                 that fails is no error: the extractive generator answers, and the trace says so.
-            TypeError: the generator is none.
+            TypeError: the generator, the grader or the judge is none.
         """
         from ragkit.answer import answer_from
 
+        for name, given, method in (("grader", grader, "grade"), ("judge", judge, "judge")):
+            if given is not None and (isinstance(given, type) or not callable(getattr(given, method, None))):
+                raise TypeError(f"{name} ({given!r}) must be an object with {method}(), or None for the default")
         settings = self._settings(top_k, evidence_top_k, min_score, min_grade, context_tokens)
         result = self._retrieve(settings, question, filters, reader, operator, query_vector)
         if grader is None and settings.min_grade is not None:

@@ -307,6 +307,8 @@ def probe(query_vector: np.ndarray, best: float, *, corpus: Corpus, filters: Ret
 def _groups(reader: Collection[str]) -> frozenset[str]:
     if isinstance(reader, str):
         raise TypeError(f"reader ({reader!r}) must be a set of groups, for example {{{reader!r}}}")
+    if not isinstance(reader, Collection) or not all(isinstance(group, str) for group in reader):
+        raise TypeError(f"reader ({reader!r}) must be a set of groups, each a text, for example {{'hr'}}")
     return frozenset(reader)
 
 

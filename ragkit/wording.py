@@ -22,6 +22,8 @@ _NUMBER_UNIT = re.compile(r"(\d+(?:[.,]\d+)*)([^\W\d_]+)")
 _UNITS = frozenset("am pm s sec ms min mins h hr hrs d m km cm mm kg g mg ml l kb mb gb tb w kw v a eur usd k".split())
 _PART = re.compile(r"[^-_/.,:]+")
 SENTENCE = 1000  # characters: the words of texts so short are kept
+_PLAIN = {0x2010: "-", 0x2011: "-", 0xFF0D: "-", 0xFF0E: "."} | {
+    code: chr(code - 0xFEE0) for first, last in ("０９", "ＡＺ", "ａｚ") for code in range(ord(first), ord(last) + 1)}
 _BEFORE_A_NUMBER = frozenset("mid pre post non early late since until ex".split())  # mid-2025 is no identifier
 
 _FUNCTION_WORDS = frozenset("""
@@ -80,7 +82,14 @@ def content_stems(text: str) -> list[str]:
     return [word.stem for word in words(text) if word.is_content]
 
 
-def _words(text: str) -> tuple[Word, ...]:
+def plain_characters(text: str) -> str:
+    """The text with full-width letters and digits, and hyphens that do not break, as the plain ones; as long as it
+    was. A code typed "Ｅ－４１２" or set so that it stays on one line is the same code."""
+    return text.translate(_PLAIN)
+
+
+def _words(original: str) -> tuple[Word, ...]:
+    text = plain_characters(original)
     found: list[Word] = []
     for run in _RUN.finditer(text):
         if run["han"]:
@@ -89,6 +98,8 @@ def _words(text: str) -> tuple[Word, ...]:
             found += [Word(part, stem, run.start() + start, run.start() + start + len(part),
                            part.casefold().replace("’", "'") not in _FUNCTION_WORDS)
                       for part, start, stem in _split(run[0])]
+    if text != original:
+        found = [word._replace(text=original[word.start:word.end]) for word in found]
     return tuple(found)
 
 

@@ -257,3 +257,9 @@ def test_it_shows_prints_and_goes_to_json(kb):
     plain = json.loads(json.dumps(answer.to_dict(), allow_nan=False))
     assert (plain["refused"], plain["citations"][0]["document_id"], plain["generator"]) == (False, "travel", "scripted")
     assert repr(answer) == "Answer('What is the hotel cap in Berlin?', 1 citations)"
+
+
+@pytest.mark.parametrize(("name", "method"), [("grader", "grade"), ("judge", "judge")])
+def test_what_is_no_grader_or_judge_is_named(name, method):
+    with pytest.raises(TypeError, match=rf"{name} \(5\) must be an object with {method}\(\)"):
+        base(document("a")).ask("All about a?", **{name: 5})

@@ -123,3 +123,14 @@ def test_the_time_is_linear_in_the_length(piece):
         return processor_seconds(lambda: find_facts(piece * (size // len(piece))))
 
     assert seconds(40_000) < 20 * max(seconds(10_000), 0.02)  # four times as long; sixteen if it were quadratic
+
+
+@pytest.mark.parametrize("code", ["E\u2010412", "E\u2011412", "Ｅ－４１２"])
+def test_an_identifier_is_the_same_in_full_width_and_with_a_hyphen_that_does_not_break(code):
+    [found] = find_facts(f"after {code} twice a day")[:1]
+    assert (found.kind, found.value, found.text) == ("identifier", "e-412", code)
+
+
+@pytest.mark.parametrize("blank", ["\u00a0", "\u2009", "\u202f"])
+def test_thousands_may_be_parted_by_a_blank_that_does_not_break(blank):
+    assert values(f"It costs 1{blank}200 euros.", "number") == values("It costs 1,200 euros.", "number")

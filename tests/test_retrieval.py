@@ -242,6 +242,12 @@ def test_a_lone_string_is_no_reader():
         ask(scored(a=0.5), reader="staff")
 
 
+@pytest.mark.parametrize("reader", [5, [5], {"hr", None}])
+def test_groups_are_texts(reader):
+    with pytest.raises(TypeError, match=r"reader \(.+\) must be a set of groups, each a text"):
+        ask(scored(a=0.5), reader=reader)
+
+
 def test_the_question_is_encoded_as_a_query_and_its_length_reported():
     knowledge = base(document("a", "hotel cap"), document("b", "printer"))
 

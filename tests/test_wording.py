@@ -86,3 +86,11 @@ def test_an_irregular_form_has_the_stem_of_its_verb(form, verb):
     from ragkit.wording import base_form, stem_of
 
     assert base_form(stem_of(form)) == stem_of(verb)
+
+
+@pytest.mark.parametrize("code", ["E\u2010412", "E\u2011412", "Ｅ－４１２", "Ｅ-412"])
+def test_a_code_is_the_same_in_full_width_and_with_a_hyphen_that_does_not_break(code):
+    text = f"Press reset after {code}, twice."
+    found = next(word for word in words(text) if "412" in word.stem)
+    assert (found.text, found.stem) == (code, "e-412") and text[found.start:found.end] == code
+    assert [word.stem for word in words(text)] == [word.stem for word in words("Press reset after E-412, twice.")]

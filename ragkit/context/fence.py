@@ -8,6 +8,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def free_tag(texts: Sequence[str]) -> str:
     return tag
 
 
+@lru_cache(maxsize=512)  # each try at packing reads the same sources again
 def _plain(text: str) -> str:
     """The text as a model may read it: compatibility forms folded, no capitals, nothing invisible, no blanks."""
     folded = "".join(unicodedata.normalize("NFKD", text).casefold().split())

@@ -1,11 +1,14 @@
 """What an embedder is, how one is had by name, and which texts it would not read to the end."""
 
 import os
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
+
+_HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 
 
 @runtime_checkable
@@ -92,6 +95,11 @@ def check_texts(texts: Sequence[str]) -> list[str]:
         if not isinstance(text, str):
             raise TypeError(f"expected texts, got {type(text).__name__} ({text!r})")
     return texts
+
+
+def writable(text: str) -> str:
+    """Each half of a surrogate pair, which tokenizers cannot take, as the replacement character."""
+    return text if text.isascii() else _HALF_A_PAIR.sub("\ufffd", text)
 
 
 def progress_wanted() -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ragkit.embedding.base import TokenVectors, check_texts, progress_wanted
+from ragkit.embedding.base import TokenVectors, check_texts, progress_wanted, writable
 
 BATCH = 16
 LONG_WORK = 256  # texts from which a progress bar is worth showing
@@ -58,7 +58,8 @@ class SentenceTransformerEmbedder:
 
     def count_tokens(self, text: str) -> int:
         """Tokens of the model's own tokenizer, its start and end marks and the passage prefix included."""
-        return len(self._model.tokenizer(self.passage_prefix + text, truncation=False, verbose=False)["input_ids"])
+        text = writable(self.passage_prefix + text)
+        return len(self._model.tokenizer(text, truncation=False, verbose=False)["input_ids"])
 
     def encode_queries(self, texts: Sequence[str]) -> np.ndarray:
         """float32 (n, dimension), unit rows."""
@@ -76,7 +77,7 @@ class SentenceTransformerEmbedder:
         """
         texts, result = check_texts(texts), []
         for start in range(0, len(texts), BATCH):
-            batch = texts[start:start + BATCH]
+            batch = [writable(text) for text in texts[start:start + BATCH]]
             vectors = self._model.encode(batch, output_value="token_embeddings", batch_size=BATCH,
                                          convert_to_numpy=False, show_progress_bar=False)
             read = self._model.tokenizer(batch, truncation=True, max_length=self.max_tokens, verbose=False,
@@ -94,7 +95,7 @@ class SentenceTransformerEmbedder:
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         if not texts:
             return vectors
-        texts = [prefix + text for text in texts]
+        texts = [writable(prefix + text) for text in texts]
         # A batch costs what its longest text costs, so texts of like length go together; in tokens, for
         # 250 Chinese characters are four times the work of 250 English ones.
         tokens = self._model.tokenizer(texts, truncation=False, verbose=False)["input_ids"]
@@ -127,13 +128,13 @@ class MultilingualEmbedder:
 
     def count_tokens(self, text: str) -> int:
         """Tokens of the model's own tokenizer."""
-        return len(self._model._tokenizer.encode([text])[0])  # the package has no public way to count
+        return len(self._model._tokenizer.encode([writable(text)])[0])  # the package has no public way to count
 
     def encode_passages(self, texts: Sequence[str]) -> np.ndarray:
         """float32 (n, 512), unit rows."""
         from tqdm.auto import tqdm
 
-        texts = check_texts(texts)
+        texts = [writable(text) for text in check_texts(texts)]
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         quiet = not progress_wanted() or len(texts) < LONG_WORK
         for start in tqdm(range(0, len(texts), BATCH), desc=self.name, disable=quiet):

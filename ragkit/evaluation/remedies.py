@@ -13,7 +13,7 @@ from ragkit.context.duplicates import holds
 from ragkit.documents import Document, DocumentKey, LoadProblem
 from ragkit.evaluation.questions import GoldQuote, Span
 from ragkit.evaluation.verdicts import Change
-from ragkit.filters import SUPERSEDED, RetrievalFilters, way_in
+from ragkit.filters import SUPERSEDED, RetrievalFilters, how_to_reach
 from ragkit.hits import Hit
 from ragkit.knowledge_base import KnowledgeBase, make_chunker
 from ragkit.retrieval import expand
@@ -63,10 +63,12 @@ def misread(document: Document, quote: GoldQuote) -> str:
     return f"{where} does not hold the quote; the longest part of it there is {part!r}, {len(part)} of {len(wanted)}"
 
 
-def kept_out(reason: str, document: Document, filters: RetrievalFilters) -> str:
+def kept_out(reason: str, document: Document, filters: RetrievalFilters, documents: Iterable[Document],
+             reader: Collection[str]) -> str:
     """Which filter left a document out, and the values on both sides."""
     if reason == SUPERSEDED:
-        return f"{document.id} version {document.version} is superseded. {way_in(reason, document)}"
+        way = how_to_reach(document, reason, filters, documents, reader)
+        return f"{document.id} version {document.version} is superseded. {way}"
     if reason in ("effective_before", "effective_after"):
         has = document.effective_date
     else:

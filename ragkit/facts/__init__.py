@@ -12,7 +12,7 @@ from ragkit.facts.fact import CITATION_MARK, Fact, Taken, agree
 from ragkit.facts.names import find_identifiers, find_names
 from ragkit.facts.negation import find_negations
 from ragkit.facts.numbers import find_numbers
-from ragkit.wording import SENTENCE
+from ragkit.wording import SENTENCE, plain_characters
 
 __all__ = ["CITATION_MARK", "Fact", "agree", "find_facts"]
 
@@ -25,13 +25,16 @@ def find_facts(text: str) -> list[Fact]:
     return list(_sentence_facts(text) if len(text) <= SENTENCE else _facts(text))
 
 
-def _facts(text: str) -> tuple[Fact, ...]:
+def _facts(original: str) -> tuple[Fact, ...]:
+    text = plain_characters(original)
     taken = Taken(text)
     found = []
     # In this order: a date is made of numbers, an identifier of letters and numbers, and both would be misread.
     for find in (find_dates, find_times, find_identifiers, find_numbers, find_names):
         found += find(text, taken)
     found += find_negations(text)
+    if text != original:
+        found = [fact._replace(text=original[fact.start:fact.end]) for fact in found]
     return tuple(sorted(found, key=lambda fact: (fact.start, fact.end)))
 
 

@@ -7,7 +7,8 @@ from ragkit.facts.fact import Fact, Taken
 from ragkit.facts.units import PREFIX, base_unit, unit_after
 from ragkit.wording import NUMBER_WORDS
 
-_DIGITS = r"(?:\d{1,3}(?:[,\u202f]\d{3})+|\d+)(?:\.\d+)?"
+_THOUSANDS = ",\u00a0\u2009\u202f"  # blanks that do not break among them: "1 200" is no two numbers
+_DIGITS = rf"(?:\d{{1,3}}(?:[{_THOUSANDS}]\d{{3}})+|\d+)(?:\.\d+)?"
 _SMALL = "|".join(sorted(NUMBER_WORDS, key=len, reverse=True))
 _BASE = (r"(?:(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)[-\s](?:one|two|three|four|five|six|seven|eight|nine)\b"
          rf"|(?:{_SMALL})\b)")
@@ -72,7 +73,7 @@ def _read(match: re.Match[str], text: str) -> Fact | None:
 
 def _amount(match: re.Match[str]) -> float | None:
     if match["digits"]:
-        amount = float(match["digits"].replace(",", "").replace("\u202f", ""))
+        amount = float(re.sub(f"[{_THOUSANDS}]", "", match["digits"]))
     elif match["words"]:
         amount = _spelled_number(match["words"].casefold())
     elif match["rank"]:

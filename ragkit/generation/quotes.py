@@ -17,6 +17,7 @@ _LINE_LABEL = re.compile(r"[^\d\n]{0,80}[^\d\n.!?;:。！？；：…\"'”’)]
 _SECTION_NUMBER = re.compile(r"^\d{1,2}(?:\.\d{1,2})*\.?\s+(?=\S)")
 _PAGE_LINE = re.compile(r"(?:\bpage\s+\d+(?:\s+of\s+\d+)?|第\s*\d+\s*页.*)\s*$", re.IGNORECASE)
 _SENTENCE_ENDS = tuple(".!?。！？")
+_QUESTION = re.compile(r"[?？][\"”’'»」』)）*_]*$")
 _LINK_DEFINITION = re.compile(r"^\s*\[\^?\d+\]:", re.MULTILINE)
 _NEXT_WORD = re.compile(r"\s*(\S*)")
 _FENCE = re.compile(r"\s*(?:`{3,}|~{3,})")
@@ -46,7 +47,8 @@ class Quote:
 
 
 def find_quotes(source: "Source") -> list[Quote]:
-    """What can be quoted of a source, in order: no heading, label, header row, fence line or "as follows:".
+    """What can be quoted of a source, in order: no heading, label, header row, fence line or "as follows:", and no
+    question: in a list of questions and answers it is nearest to what is asked, and answers nothing.
 
     A list item is quoted without its marker: "3." would be read as part of the answer. A table that a PDF gives as
     bare lines has neither bars nor full stops and looks like one long sentence; it is quoted by line.
@@ -73,7 +75,7 @@ def find_quotes(source: "Source") -> list[Quote]:
         else:
             lines = list(_lines(text, start, end, width, paged=source.page is not None))
             quotes += [Quote(source.number, first, last, text[first:last], header or label)
-                       for first, last, header in _headed(text, lines)]
+                       for first, last, header in _headed(text, lines) if not _QUESTION.search(text[first:last])]
     return quotes
 
 

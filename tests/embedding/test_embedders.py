@@ -242,3 +242,12 @@ def test_a_cache_passes_its_embedder_on_for_tokens(tmp_path):
     embedder = SentenceTransformerEmbedder()
     assert token_embedder(CachedEmbedder(embedder, tmp_path)) is embedder
     assert token_embedder(HashingEmbedder()) is None
+
+
+@pytest.mark.parametrize("make", [SentenceTransformerEmbedder, MultilingualEmbedder])
+def test_half_a_surrogate_pair_is_read_as_an_unknown_character(make):
+    embedder, broken, mended = make(), "hotel \ud83d cap", "hotel \ufffd cap"
+    assert np.allclose(embedder.encode_queries([broken]), embedder.encode_queries([mended]), atol=1e-6)
+    assert embedder.count_tokens(broken) == embedder.count_tokens(mended)
+    if hasattr(embedder, "encode_tokens"):
+        assert embedder.encode_tokens([broken])[0].spans.max() <= len(broken)

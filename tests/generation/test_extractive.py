@@ -246,3 +246,11 @@ def test_chinese_is_read_by_a_model_that_can():
 def test_numbers_out_of_range(arguments, value):
     with pytest.raises(ValueError, match=value):
         ExtractiveGenerator(**arguments)
+
+
+def test_a_question_of_the_source_is_no_quote():
+    faq = "May I bring my dog to the office? Dogs are welcome in the office on Fridays."
+    assert quoted(faq) == ["Dogs are welcome in the office on Fridays."]
+    assert quoted("**可以带狗上班吗？** 每周五可以带狗来办公室。") == ["每周五可以带狗来办公室。"]
+    assert answer("May I bring my dog to the office?", faq) == "Dogs are welcome in the office on Fridays. [1]"
+    assert answer("May I bring my dog to the office?", "May I bring my dog to the office?") == NO_ANSWER
