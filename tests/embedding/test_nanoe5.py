@@ -45,7 +45,7 @@ def test_queries_and_passages_go_to_the_engine_in_batches_and_in_order(embedder)
 
 def test_what_a_c_string_cannot_hold_is_replaced(embedder):
     assert embedder.encode_passages(["a\0b", "\ud800", "中文"])[:, 0].tolist() == [3, 1, 2]
-    assert embedder.count_tokens("a\0\ud800") == 3
+    assert embedder.count_tokens("a\0\ud800") == embedder.count_tokens("a \ufffd")
     with pytest.raises(TypeError, match="put it in a list"):
         embedder.encode_queries("a question")
 
