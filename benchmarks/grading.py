@@ -23,7 +23,8 @@ import ragkit as rk  # noqa: E402
 from ragkit.embedding import Embedder, make_embedder  # noqa: E402
 from ragkit.evaluation import Question, gold_spans, load_questions, recall_at_k  # noqa: E402
 from ragkit.hits import Hit  # noqa: E402
-from ragkit.refusal.signals import Measure, measure, passages  # noqa: E402
+from ragkit.refusal import signals  # noqa: E402
+from ragkit.refusal.signals import Measure, passages  # noqa: E402
 from ragkit.refusal.weights import Weights, weights_for  # noqa: E402
 
 MIN_SCORES = (None, 0.25, 0.3, 0.35, 0.4, 0.45)
@@ -89,7 +90,7 @@ def _case(question: Question, kb: rk.KnowledgeBase, vector: np.ndarray, memory: 
     for min_score in MIN_SCORES:
         kept: list[Hit] = [hit for hit in result.evidence if min_score is None or hit.score >= min_score]
         if len(kept) not in done:  # evidence is in order, so its length says which it is
-            done[len(kept)] = measure(question.question, kept, memory)[0]
+            done[len(kept)] = signals.measure(question.question, kept, memory)[0]
         measures[min_score] = done[len(kept)]
     found = None
     if question.answerable:
@@ -109,7 +110,7 @@ def squad(name: str, folder: Path) -> list[Case]:
         article = row["context_id"].partition("#")[0]
         cases.append(Case(row["id"], row["question"], row["answerable"], article,
                           "dev" if articles.index(article) % 2 == 0 else "test",
-                          {None: measure(row["question"], [row["context"]], memory)[0]}))
+                          {None: signals.measure(row["question"], [row["context"]], memory)[0]}))
     return cases
 
 

@@ -1,10 +1,12 @@
 """What a stranger meets first: the README's commands, CI, licences, and that nothing names one machine."""
 
+import ast
 import os
 import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -102,6 +104,19 @@ def test_the_licences_and_the_citation():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert citation["license"] == ["MIT", "CC-BY-4.0"]
     assert {"cff-version", "message", "title", "authors"} <= citation.keys()
+
+
+@pytest.mark.parametrize("folder", ["ragkit", "coursekit", "benchmarks", "tools", "tests"])
+def test_no_function_takes_the_name_of_another_or_of_an_import(folder):
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        names = Counter()
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                names[node.name] += 1
+            elif isinstance(node, (ast.Import, ast.ImportFrom)):
+                names.update({alias.asname or alias.name for alias in node.names})
+        twice = [name for name, count in names.items() if count > 1]
+        assert twice == [], f"{path.relative_to(ROOT)}: {twice}"
 
 
 def test_troubleshooting_has_ten_entries_each_with_the_way_out():
