@@ -61,7 +61,7 @@ def python() -> Path:
 
 
 def wanted_stamp() -> str:
-    """Hash of the lock, pyproject.toml, the Python version and the folder (the install names it)."""
+    """Hash of the lock, pyproject.toml, this file, the Python version and the folder (the install names it)."""
     if not LOCK.is_file():
         raise SetupError(
             f"{LOCK.name} is missing from {ROOT}: take a fresh clone of the course, or `git checkout "
@@ -71,6 +71,7 @@ def wanted_stamp() -> str:
     for part in (
         LOCK.read_bytes(),
         (ROOT / "pyproject.toml").read_bytes(),
+        Path(__file__).read_bytes(),
         sys.version.encode(),
         os.fsencode(ROOT),
     ):
@@ -139,7 +140,7 @@ def ensure() -> None:
                 KERNEL_TITLE,
             ],
         )
-        _quieten_jupyterlab()
+        _configure_jupyterlab()
         stamp = prefix() / STAMP
         stamp.with_suffix(".tmp").write_text(stamp_text + "\n", encoding="utf-8")
         os.replace(stamp.with_suffix(".tmp"), stamp)
@@ -187,14 +188,22 @@ def _make_venv() -> None:
         ) from None
 
 
-def _quieten_jupyterlab() -> None:
-    """JupyterLab neither asks for news nor looks for updates: the course works offline."""
-    page = prefix() / "etc" / "jupyter" / "labconfig" / "page_config.json"
-    page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(
-        json.dumps({"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}),
-        encoding="utf-8",
-    )
+def _configure_jupyterlab() -> None:
+    """JupyterLab neither asks for news nor looks for updates, since the course works offline; and it wraps long
+    lines of code, which on a laptop would end outside the window."""
+    for place, content in (
+        (
+            "etc/jupyter/labconfig/page_config.json",
+            {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}},
+        ),
+        (
+            "share/jupyter/lab/settings/overrides.json",
+            {"@jupyterlab/notebook-extension:tracker": {"codeCellConfig": {"lineWrap": True}}},
+        ),
+    ):
+        path = prefix() / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(content), encoding="utf-8")
 
 
 def run_step(verb: str, what: str, command: list) -> None:

@@ -45,13 +45,22 @@ def small_notebook(lab_server):
         v4.new_code_cell(LAB),
         v4.new_markdown_cell("More."),
         v4.new_code_cell("lab(400)"),
-        v4.new_code_cell("'the end'"),
+        v4.new_code_cell(f"'the end'  # {'of a line that is too long for any window ' * 10}"),
     ]
     (lab_server.folder / "tests").mkdir()
     nbformat.write(notebook, lab_server.folder / "tests" / "small.ipynb")
     notebook.cells.append(v4.new_code_cell("1 / 0"))
     nbformat.write(notebook, lab_server.folder / "tests" / "broken.ipynb")
     return "tests/small.ipynb"
+
+
+def test_long_lines_of_code_are_wrapped(lab_page, small_notebook):
+    """By the set-up's own settings: a line that ends outside the window is not read."""
+    editors = lab_page(small_notebook).page.locator(".jp-CodeCell .cm-scroller")
+    assert editors.count() == 3
+    for editor in editors.all():
+        assert editor.locator(".cm-lineWrapping").count() == 1
+        assert editor.evaluate("element => element.scrollWidth <= element.clientWidth")
 
 
 def test_a_slider_moves_table_and_picture(lab_page, small_notebook):
