@@ -23,8 +23,8 @@ os.environ.setdefault("RAGKIT_PROGRESS", "0")
 import numpy as np  # noqa: E402
 
 from benchmarks.support_cases import TrueSentence, changed, paraphrased, verbatim  # noqa: E402
-from ragkit.citations.support import SignalJudge, Support  # noqa: E402
-from ragkit.embedding import Embedder, HashingEmbedder, shared_embedder  # noqa: E402
+from ragkit.citations.support import SignalJudge  # noqa: E402
+from ragkit.embedding import HashingEmbedder, shared_embedder  # noqa: E402
 
 DRAWS = 1_000
 SETS = {"wice_dev": "supported", "scifact_verify_train": "SUPPORT"}

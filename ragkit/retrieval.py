@@ -29,6 +29,7 @@ from ragkit.parents import auto_merge, expand_parents
 from ragkit.refusal import RefusalReason
 from ragkit.settings import Settings
 from ragkit.trace import LinkTrace, Trace, timed
+from ragkit.wording import shortened
 
 NOT_IN_TOP_K = "not_in_top_k"
 BELOW_THRESHOLD = "below_threshold"
@@ -149,7 +150,8 @@ class RetrievalResult:
         rows = "".join(
             f"<tr><td>{hit.score:.3f}</td><td>{html.escape(hit.chunk.document_id)} v{html.escape(hit.chunk.version)}"
             f"</td><td style='text-align:left'>{html.escape(' > '.join(hit.chunk.heading_path))}</td>"
-            f"<td style='text-align:left'>{html.escape(_short(hit.chunk.text))}</td></tr>" for hit in self.evidence)
+            f"<td style='text-align:left'>{html.escape(shortened(hit.chunk.text, 160))}</td></tr>"
+            for hit in self.evidence)
         return (f"{head}<table><thead><tr><th>score</th><th>document</th><th style='text-align:left'>section</th>"
                 f"<th style='text-align:left'>evidence</th></tr></thead><tbody>{rows}</tbody></table>")
 
@@ -310,8 +312,3 @@ def _groups(reader: Collection[str]) -> frozenset[str]:
     if not isinstance(reader, Collection) or not all(isinstance(group, str) for group in reader):
         raise TypeError(f"reader ({reader!r}) must be a set of groups, each a text, for example {{'hr'}}")
     return frozenset(reader)
-
-
-def _short(text: str, limit: int = 160) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= limit else text[:limit - 1] + "…"

@@ -77,6 +77,12 @@ def words(text: str) -> list[Word]:
     return list(_sentence_words(text) if len(text) <= SENTENCE else _words(text))
 
 
+def shortened(text: str, limit: int) -> str:
+    """The text on one line, of at most ``limit`` characters; what was cut shows as "…"."""
+    text = " ".join(text.split())
+    return text if len(text) <= limit else text[:limit - 1] + "…"
+
+
 def content_stems(text: str) -> list[str]:
     """The stems of the content words of ``text``, in order, repeated as they are there."""
     return [word.stem for word in words(text) if word.is_content]

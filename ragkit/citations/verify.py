@@ -143,13 +143,14 @@ class Verification:
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td style='text-align:left'>{_escape(sentence.text)}</td>"
+            f"<tr><td style='text-align:left'>{html.escape(sentence.text)}</td>"
             f"<td style='text-align:left'>{_numbers((*sentence.cited, *sentence.missing))}</td>"
             f"<td style='text-align:left;white-space:nowrap'>{verdict_words(sentence)}</td>"
-            f"<td style='text-align:left'>{_escape('; '.join(sentence.reasons))}</td></tr>"
+            f"<td style='text-align:left'>{html.escape('; '.join(sentence.reasons))}</td></tr>"
             for sentence in self.sentences)
         heads = "".join(f"<th style='text-align:left'>{head}</th>" for head in ("sentence", "cites", "verdict", "why"))
-        return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table><p>{_escape(self._summary())}</p>"
+        return (f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+                f"<p>{html.escape(self._summary())}</p>")
 
     def _summary(self) -> str:
         shown = ((name.replace("_", " "), value) for name, value in self.measures().items())
@@ -322,7 +323,3 @@ def _range(count: int) -> str:
 
 def _numbers(numbers: Sequence[int]) -> str:
     return ", ".join(f"[{number}]" for number in numbers)
-
-
-def _escape(text: str) -> str:
-    return html.escape(text, quote=True)

@@ -18,6 +18,7 @@ from ragkit.evaluation.repairs import Repairs, Saved, is_right
 from ragkit.evaluation.run import Evaluation, with_settings
 from ragkit.evaluation.verdicts import Asked, Change, Loss, Run, Verdict
 from ragkit.knowledge_base import KnowledgeBase
+from ragkit.wording import shortened
 
 if TYPE_CHECKING:
     from ragkit.citations import SentenceVerdict
@@ -158,7 +159,7 @@ class _Attribution:
         answer = outcome.answer
         if is_right(answer, outcome.question):
             return None
-        evidence = (f"the gold is in the context, and {answer.generator} wrote {_short(answer.text)!r}; "
+        evidence = (f"the gold is in the context, and {answer.generator} wrote {shortened(answer.text, 120)!r}; "
                     f"right is {outcome.question.answer!r}")
         notes = "; ".join(answer.trace["generate"].notes)
         return _failure(outcome.question, Verdict.GENERATED_WRONGLY, "generate",
@@ -169,7 +170,7 @@ class _Attribution:
                or sentence.is_claim and (sentence.label != SUPPORTED or not sentence.cited)]
         if not bad:
             return None
-        evidence = "; ".join(f"{_short(sentence.text)!r}: {', '.join(sentence.reasons) or sentence.label}"
+        evidence = "; ".join(f"{shortened(sentence.text, 120)!r}: {', '.join(sentence.reasons) or sentence.label}"
                              for sentence in bad)
         cites = [_better_citation(sentence) for sentence in bad]
         saved = None
@@ -186,9 +187,9 @@ class _Attribution:
             return _failure(outcome.question, Verdict.ANSWERED_WRONGLY, link, f"{evidence}; {cost}", saved)
         invented = [sentence for sentence in answer.sentences if sentence.is_claim and sentence.in_context != SUPPORTED]
         if invented:
-            link, why = "generate", f"no source says {_short(invented[0].text)!r}"
+            link, why = "generate", f"no source says {shortened(invented[0].text, 120)!r}"
         else:
-            why = f"the sources say {_short(answer.text)!r}, which does not answer it"
+            why = f"the sources say {shortened(answer.text, 120)!r}, which does not answer it"
         return _failure(outcome.question, Verdict.ANSWERED_WRONGLY, link, f"it has no answer; {why}; {cost}", saved)
 
 
@@ -210,8 +211,3 @@ def _all_the_same(outcome: Outcome) -> str:
     if outcome.answer is None or outcome.refused or not is_right(outcome.answer, outcome.question):
         return ""
     return "; the answer matches the gold answer all the same: look whether what it cites belongs to the gold"
-
-
-def _short(text: str, limit: int = 120) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= limit else text[:limit - 1] + "…"

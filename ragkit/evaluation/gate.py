@@ -22,7 +22,6 @@ from ragkit.evaluation.scorecard import ScoreGroup, html_table, text_table
 
 ERRORS = "errors"
 REFUSALS = {"refusal_precision": "precision", "refusal_recall": "recall", "answered": "answered"}
-GATED = (*METRIC_NAMES, *REFUSALS, ERRORS)
 COSTS = LOWER_IS_BETTER | {ERRORS}  # of these, less is better
 DIGITS = 6  # that a baseline keeps
 MOVED = 10.0**-DIGITS  # a smaller difference is none

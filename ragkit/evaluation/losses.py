@@ -26,7 +26,6 @@ from ragkit.filters import NOT_PERMITTED
 from ragkit.hits import Hit, clamp
 from ragkit.knowledge_base import KnowledgeBase
 from ragkit.retrieval import BELOW_THRESHOLD, expand
-from ragkit.settings import Settings
 from ragkit.trace import Drop
 
 KNOWN_LINKS = frozenset("encode permissions filter recall expand select grade context generate verify".split())

@@ -20,6 +20,7 @@ from ragkit.index import FaissIndex, Match, VectorIndex
 from ragkit.knowledge_base import KnowledgeBase
 from ragkit.labs.view import LabView, choice, slider
 from ragkit.plots import BLACK, BLUE, GREEN, GREY, ORANGE, RED, SKY, LivePicture, new_figure
+from ragkit.wording import shortened
 
 MAX_K = 20
 NUMBERED = 8  # nearest chunks that carry their rank on the map; more would cover each other
@@ -187,7 +188,7 @@ class EmbeddingLab:
         mark = {None: "?", True: "<b>&#10003; yes</b>", False: "no"}[held]
         return (f"<tr><td>{rank}</td><td>{match.score:.3f}</td><td>{mark}</td>"
                 f"<td style='text-align:left'>{html.escape(chunk.document_id)}</td>"
-                f"<td style='text-align:left'>{html.escape(_short(chunk.text))}</td></tr>")
+                f"<td style='text-align:left'>{html.escape(shortened(chunk.text, 110))}</td></tr>")
 
     def _encode(self, text: str) -> np.ndarray:
         if text not in self._encoded:
@@ -284,8 +285,3 @@ def _sentence(name: str, value: str) -> str:
 
 def _cosine(a: np.ndarray, b: np.ndarray) -> float:
     return float(np.clip(a @ b, -1, 1))
-
-
-def _short(text: str, limit: int = 110) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= limit else text[:limit - 1] + "…"

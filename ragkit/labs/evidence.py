@@ -14,6 +14,7 @@ from ragkit.hits import Hit, clamp
 from ragkit.knowledge_base import KnowledgeBase
 from ragkit.labs.view import LabView, choice, float_slider, slider
 from ragkit.retrieval import BELOW_THRESHOLD, BEYOND_EVIDENCE_TOP_K, RetrievalResult, recall, retrieve
+from ragkit.wording import shortened
 
 MOST = 20  # candidates that are recalled beforehand, and bars in the picture
 GROUPS = (("answerable", ""), ("near miss", "unanswerable_near"), ("far off", "unanswerable_far"))
@@ -152,7 +153,7 @@ class EvidenceModel:
         fate = fate.split(" (")[0]  # rank, score and knobs stand beside it
         cells = (("n", str(number)), ("n", f"{hit.score:.3f}"),
                  ("w", html.escape(f"{hit.chunk.document_id} v{hit.chunk.version}")),
-                 ("", html.escape(_short(hit.chunk.text))), ("w", mark),
+                 ("", html.escape(shortened(hit.chunk.text, 72))), ("w", mark),
                  ("cut", f"<b>&#10003; {html.escape(fate)}</b>" if used else html.escape(fate)))
         return "<tr>" + "".join(f"<td class='{style}'>{text}</td>" for style, text in cells) + "</tr>"
 
@@ -279,8 +280,3 @@ def _cell(group: str, outcome: str, count: int) -> str:
 
 def _value(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-
-
-def _short(text: str, limit: int = 72) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= limit else text[:limit - 1] + "…"

@@ -16,6 +16,7 @@ from ragkit.labs.view import LabView, choice, float_slider, slider
 from ragkit.parents import ChunkTree
 from ragkit.retrieval import Candidates, RetrievalResult, decide, expand, recall, select
 from ragkit.settings import Settings
+from ragkit.wording import shortened
 
 MOST = 16  # candidates that are recalled beforehand
 EXPANSIONS = {"children alone": "none", "parents, level 2": "parents 2", "parents, level 1": "parents 1",
@@ -196,7 +197,7 @@ class MergeModel:
         cells = (("n", str(rank)), ("n", f"{hit.score:.3f}"),
                  ("", html.escape(f"{chunk.document_id} v{chunk.version}, {chunk.start}-{chunk.end}")),
                  ("", str(chunk.level)), ("", html.escape(matched)), ("n", f"{len(chunk.text):,}"), ("", inside),
-                 ("", html.escape(_short(chunk.text))))
+                 ("", html.escape(shortened(chunk.text, 60))))
         return "<tr>" + "".join(f"<td class='{style}'>{text}</td>" for style, text in cells) + "</tr>"
 
     @property
@@ -272,8 +273,3 @@ def _around(best: Chunk, family: Sequence[Chunk], tree: Mapping[str, Chunk]) -> 
 
 def _length(evidence: Sequence[Hit]) -> int:
     return sum(len(hit.chunk.text) for hit in evidence)
-
-
-def _short(text: str, limit: int = 60) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= limit else text[:limit - 1] + "…"
